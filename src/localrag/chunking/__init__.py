@@ -1,0 +1,1 @@
+"""Document -> chunks, pure: pages in, passages with exact offsets out."""

@@ -1,0 +1,1 @@
+"""How good is the retrieval? Judged queries in, standard measures out."""

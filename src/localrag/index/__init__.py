@@ -1,0 +1,1 @@
+"""The library on disk: catalog, text, vectors and queue, behind one protocol."""

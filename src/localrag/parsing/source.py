@@ -1,0 +1,51 @@
+"""What a format reader is given: the file, its display name, its limits, and a way to read files inside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from localrag.types import ParsedDocument
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Bounds on what one file may cost. The defaults follow Apache Tika's where it has one.
+
+    timeout_s: wall clock for the whole file, enforced by the parent, which ends the child.
+    memory_mb: address space of the child beyond what it needs idle.
+    output_chars: Markdown that one file may produce.
+    ratio, ratio_floor_bytes: inflated over compressed size, judged once more than the floor was inflated.
+    depth: containers inside containers. members: files in one archive, all levels together.
+    """
+
+    timeout_s: float = 120.0
+    memory_mb: int = 2048
+    file_bytes: int = 512 * 1024 * 1024
+    output_chars: int = 50_000_000
+    inflated_bytes: int = 1024 * 1024 * 1024
+    ratio: int = 100
+    ratio_floor_bytes: int = 1024 * 1024
+    depth: int = 10
+    members: int = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """One file to read. `depth` is 0 for the user's file, 1 for a member of it, and so on.
+
+    `read_child(data, name)` reads an embedded file (archive member, mail attachment) through the same
+    detection and limits, one level deeper; it raises a DocumentError that the container reports as a warning.
+    """
+
+    path: Path
+    name: str
+    media_type: str = ""
+    limits: Limits = field(default_factory=Limits)
+    depth: int = 0
+    read_child: Callable[[bytes, str], ParsedDocument]
+
+    def read_bytes(self) -> bytes:
+        """All bytes of the file."""
+        return self.path.read_bytes()

@@ -1,0 +1,1 @@
+"""A query -> which chunks? Pure but for the injected index and embedder."""
