@@ -1,0 +1,123 @@
+"""Hybrid search: both legs, one fusion, no duplicates."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from localrag.filters import DocumentIn, Filter, all_of
+from localrag.protocols import Embedder, SearchIndex, Vectors
+from localrag.retrieval.fusion import WeightedList, fuse, leg_weights
+from localrag.retrieval.naming import documents_named
+from localrag.types import ChunkId, Document, Hit, LegResults, Query, Ranking, ScoredChunk
+
+NAMED_FILE_WEIGHT = 2.0
+"""A file named in the question votes once more with this factor: its best chunks lead unless both legs disagree."""
+
+
+def candidates_k(top_k: int) -> int:
+    """How many candidates each leg fetches before fusion."""
+    return max(4 * top_k, 20)
+
+
+class Retriever:
+    """Query -> Ranking over one index."""
+
+    def __init__(self, *, index: SearchIndex, embedder: Embedder) -> None:
+        self._index = index
+        self._embedder = embedder
+        self._catalog: tuple[int, list[Document]] = (-1, [])
+
+    def search(self, query: Query, *, where: Filter | None = None) -> Ranking:
+        """The `top_k` best chunks, each text once. Nothing found is an empty ranking.
+
+        At `semantic` 0 or 1 the other leg is not run; a leg that found nothing is left out of the fusion. While no
+        chunk has a vector yet, a purely semantic query is answered by the keyword leg rather than by silence.
+        """
+        started = time.perf_counter()
+        text = query.text.strip()
+        if not text:
+            return Ranking(query=query.text, semantic=query.semantic, hits=())
+        lexical_weight, vector_weight = leg_weights(query.semantic)
+        vector = self._embedder.embed_query(text) if vector_weight > 0 else None
+        legs = self._legs(text if lexical_weight > 0 else None, vector, query.top_k, where)
+        if legs.lexical is None and not legs.vector and legs.vectors_ready == 0.0:
+            legs, lexical_weight = self._legs(text, None, query.top_k, where), 1.0
+        lists = _weighted(legs, lexical_weight, vector_weight)
+        pool = _pool(legs)
+        lists += self._named_lists(text, vector, query, where, pool)
+        return Ranking(
+            query=query.text,
+            semantic=query.semantic,
+            hits=_rank(fuse(lists), pool, legs, query.top_k),
+            vectors_ready=legs.vectors_ready,
+            milliseconds=(time.perf_counter() - started) * 1000.0,
+        )
+
+    def _legs(self, text: str | None, vector: Vectors | None, top_k: int, where: Filter | None) -> LegResults:
+        return self._index.search_legs(text, vector, limit=candidates_k(top_k), where=where)
+
+    def _named_lists(
+        self, text: str, vector: Vectors | None, query: Query, where: Filter | None, pool: dict[ChunkId, ScoredChunk]
+    ) -> list[WeightedList]:
+        """The same search within the files that the question names, if any; adds its chunks to the pool."""
+        named = documents_named(text, self._documents())
+        if not named:
+            return []
+        within = all_of([where, DocumentIn(named)])
+        lexical_weight, vector_weight = leg_weights(query.semantic)
+        legs = self._legs(text if lexical_weight > 0 else None, vector, query.top_k, within)
+        for chunk_id, scored in _pool(legs).items():
+            pool.setdefault(chunk_id, scored)
+        return _weighted(legs, lexical_weight * NAMED_FILE_WEIGHT, vector_weight * NAMED_FILE_WEIGHT)
+
+    def _documents(self) -> list[Document]:
+        """The catalog, read again only after a change."""
+        counter = self._index.change_counter()
+        if self._catalog[0] != counter:
+            self._catalog = (counter, self._index.documents())
+        return self._catalog[1]
+
+
+def _weighted(legs: LegResults, lexical_weight: float, vector_weight: float) -> list[WeightedList]:
+    both = ((legs.lexical, lexical_weight), (legs.vector, vector_weight))
+    return [
+        WeightedList(ids=[scored.chunk.id for scored in leg], weight=weight) for leg, weight in both if leg is not None
+    ]
+
+
+def _pool(legs: LegResults) -> dict[ChunkId, ScoredChunk]:
+    return {scored.chunk.id: scored for leg in (legs.vector, legs.lexical) if leg is not None for scored in leg}
+
+
+def _rank(
+    fused: Sequence[tuple[ChunkId, float]], pool: dict[ChunkId, ScoredChunk], legs: LegResults, top_k: int
+) -> tuple[Hit, ...]:
+    lexical_ranks = _ranks(legs.lexical)
+    vector_ranks = _ranks(legs.vector)
+    hits: list[Hit] = []
+    seen: set[str] = set()
+    for chunk_id, score in fused:
+        if len(hits) == top_k:
+            break
+        scored = pool[chunk_id]
+        text = " ".join(scored.chunk.text.split())
+        if text in seen:
+            continue
+        seen.add(text)
+        hits.append(
+            Hit(
+                chunk=scored.chunk,
+                document=scored.document,
+                rank=len(hits) + 1,
+                score=score,
+                scale="rrf",
+                lexical_rank=lexical_ranks.get(chunk_id),
+                vector_rank=vector_ranks.get(chunk_id),
+            )
+        )
+    return tuple(hits)
+
+
+def _ranks(leg: Sequence[ScoredChunk] | None) -> dict[ChunkId, int]:
+    return {scored.chunk.id: rank for rank, scored in enumerate(leg or (), start=1)}
