@@ -31,6 +31,14 @@ class Limits:
     members: int = 10_000
 
 
+@dataclass(slots=True)
+class Budget:
+    """What one file and everything inside it has cost so far; shared by all its levels."""
+
+    inflated_bytes: int = 0
+    members: int = 0
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
     """One file to read. `depth` is 0 for the user's file, 1 for a member of it, and so on.
@@ -44,6 +52,7 @@ class Source:
     media_type: str = ""
     limits: Limits = field(default_factory=Limits)
     depth: int = 0
+    budget: Budget = field(default_factory=Budget)
     read_child: Callable[[bytes, str], ParsedDocument]
 
     def read_bytes(self) -> bytes:

@@ -1,0 +1,85 @@
+"""What a container holds: the format name behind a zip or an OLE signature."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from localrag.errors import EncryptedDocument, UnreadableDocument, UnsupportedDocument
+from localrag.parsing.archive import open_archive
+from localrag.parsing.source import Limits
+
+_CONTENT_TYPES = "[Content_Types].xml"
+# The content-types part lists every part of a package by type; 1 MB is some 8,000 of them.
+_CONTENT_TYPES_BYTES = 1024 * 1024
+# Main parts of documents, templates, slide shows and their macro forms all carry one of these words.
+_OOXML_MAIN = (
+    (re.compile(rb"(wordprocessingml|ms-word)\.(document|template)[.\w]*main\+xml", re.IGNORECASE), "docx"),
+    (re.compile(rb"(presentationml|ms-powerpoint)\.(presentation|template|slideshow)[.\w]*main\+xml", re.I), "pptx"),
+    (re.compile(rb"(spreadsheetml|ms-excel)\.(sheet|template)[.\w]*main\+xml", re.IGNORECASE), "xlsx"),
+)
+_OOXML_FOLDERS = (("word/", "docx"), ("ppt/", "pptx"), ("xl/", "xlsx"))
+
+
+def zip_format(path: Path, name: str, limits: Limits) -> str:
+    """`docx`, `pptx`, `xlsx`, `epub` or `zip`, told from the archive's central directory.
+
+    Raises:
+        UnreadableDocument: the archive is damaged or cut off.
+        UnsupportedDocument: a zip-based format that localrag does not read.
+    """
+    with open_archive(path, name, limits) as archive:
+        members = set(archive.namelist())
+        if "xl/workbook.bin" in members:
+            raise _unsupported(name, "binary Excel workbook (.xlsb)", "Save it as .xlsx")
+        if _CONTENT_TYPES in members:
+            with archive.open(_CONTENT_TYPES) as part:
+                types = part.read(_CONTENT_TYPES_BYTES)
+            kinds = [kind for pattern, kind in _OOXML_MAIN if pattern.search(types)]
+            kinds += [kind for folder, kind in _OOXML_FOLDERS if any(member.startswith(folder) for member in members)]
+            if kinds:
+                return kinds[0]
+        mimetype = archive.open("mimetype").read(200) if "mimetype" in members else b""
+    if b"opendocument" in mimetype or b"sun.xml" in mimetype:
+        raise _unsupported(name, "OpenDocument file", "Save it as .docx, .pptx or .xlsx")
+    return "epub" if b"epub" in mimetype or "META-INF/container.xml" in members else "zip"
+
+
+def ole_format(path: Path, name: str) -> str:
+    """`xls` or `msg`, told from the streams of the OLE container.
+
+    Raises:
+        EncryptedDocument: an Office file that is encrypted as a whole.
+        UnsupportedDocument: another kind of OLE file.
+        UnreadableDocument: the container is damaged.
+    """
+    import olefile  # deferred: only files with the OLE signature need it
+
+    try:
+        with olefile.OleFileIO(path) as container:
+            streams = {"/".join(parts).lower() for parts in container.listdir(streams=True, storages=False)}
+    except (OSError, ValueError, IndexError, TypeError, AttributeError) as error:
+        # What olefile raises on damaged allocation tables, beside its own OleFileError (an OSError).
+        raise UnreadableDocument(
+            f"{name} is damaged: its OLE container cannot be read ({error}).", path=name, hint="Fetch the file again."
+        ) from error
+    if "encryptedpackage" in streams:
+        raise EncryptedDocument(
+            f"{name} is encrypted: a password is needed to read it.",
+            path=name,
+            hint="Save a copy without a password and add that.",
+        )
+    for stream, kind in (("workbook", "xls"), ("book", "xls"), ("__properties_version1.0", "msg")):
+        if stream in streams:
+            return kind
+    if "worddocument" in streams:
+        raise _unsupported(name, "Word 97-2003 document (.doc)", "Save it as .docx")
+    if "powerpoint document" in streams:
+        raise _unsupported(name, "PowerPoint 97-2003 presentation (.ppt)", "Save it as .pptx")
+    raise _unsupported(name, "OLE file of unknown kind", "Convert it")
+
+
+def _unsupported(name: str, what: str, advice: str) -> UnsupportedDocument:
+    return UnsupportedDocument(
+        f"{name} is of a type that localrag does not read: {what}.", path=name, hint=f"{advice} and add that file."
+    )

@@ -1,0 +1,254 @@
+"""What a file is: told from its content first, from its name second.
+
+Content decides wherever it has a signature (PDF, zip and OLE containers, HTML, XML, notebooks, pictures). Plain text
+has none, so there the extension chooses between txt, md, csv, json and html. A file whose name promises a binary
+format but whose bytes lack its signature is damaged, and said to be so, rather than indexed as raw bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from localrag.errors import DocumentError, UnreadableDocument, UnsupportedDocument
+from localrag.parsing.containers import ole_format, zip_format
+from localrag.parsing.encoding import sniff_unicode
+from localrag.parsing.source import Limits
+
+# Enough for every signature, for a long XML prolog and for a fair sample of control bytes.
+HEAD_BYTES = 64 * 1024
+# A JSON file of an unknown kind is decoded to tell what it is only up to this size; notebooks are far smaller.
+_JSON_PROBE_BYTES = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A type localrag reads: its name, media type, and the module whose `read` reads it."""
+
+    name: str
+    media_type: str
+    module: str
+
+
+_OOXML = "application/vnd.openxmlformats-officedocument"
+_FORMATS = (
+    Format("pdf", "application/pdf", "localrag.parsing.pdf"),
+    Format("docx", f"{_OOXML}.wordprocessingml.document", "localrag.parsing.docx"),
+    Format("pptx", f"{_OOXML}.presentationml.presentation", "localrag.parsing.pptx"),
+    Format("xlsx", f"{_OOXML}.spreadsheetml.sheet", "localrag.parsing.xlsx"),
+    Format("xls", "application/vnd.ms-excel", "localrag.parsing.xls"),
+    Format("csv", "text/csv", "localrag.parsing.delimited"),
+    Format("html", "text/html", "localrag.parsing.html"),
+    Format("json", "application/json", "localrag.parsing.jsonlike"),
+    Format("xml", "application/xml", "localrag.parsing.xmlfile"),
+    Format("epub", "application/epub+zip", "localrag.parsing.epub"),
+    Format("ipynb", "application/x-ipynb+json", "localrag.parsing.ipynb"),
+    Format("zip", "application/zip", "localrag.parsing.archive"),
+    Format("msg", "application/vnd.ms-outlook", "localrag.parsing.msg"),
+    Format("txt", "text/plain", "localrag.parsing.text"),
+    Format("md", "text/markdown", "localrag.parsing.markdown"),
+)
+FORMATS = {one.name: one for one in _FORMATS}
+SUPPORTED_TYPES = "pdf docx pptx xlsx xls csv html htm json xml epub ipynb zip msg txt md"
+
+# Extension -> format name, for the formats that are told apart by name.
+_TEXT_EXTENSIONS = {
+    "txt": "txt", "text": "txt", "log": "txt",
+    "md": "md", "markdown": "md", "mdown": "md", "mkd": "md",
+    "csv": "csv", "tsv": "csv", "tab": "csv",
+    "json": "json", "jsonl": "json", "ndjson": "json", "geojson": "json",
+    "ipynb": "ipynb",
+    "html": "html", "htm": "html", "xhtml": "html",
+    "xml": "xml",
+}  # fmt: skip
+_BINARY_EXTENSIONS = {"pdf": "PDF", "docx": "Word", "pptx": "PowerPoint", "xlsx": "Excel", "xls": "Excel",
+                      "epub": "EPUB", "zip": "zip", "msg": "Outlook"}  # fmt: skip
+_PICTURES = {"png": "PNG", "jpg": "JPEG", "jpeg": "JPEG", "gif": "GIF", "tif": "TIFF", "tiff": "TIFF", "bmp": "BMP",
+             "webp": "WebP", "heic": "HEIC"}  # fmt: skip
+# Types localrag does not read although their bytes may look like text.
+_UNREAD_EXTENSIONS = {"eml": "e-mail", "rtf": "RTF", "odt": "OpenDocument", "ods": "OpenDocument",
+                      "odp": "OpenDocument", "doc": "Word 97-2003", "ppt": "PowerPoint 97-2003", "ps": "PostScript",
+                      "mbox": "mailbox"}  # fmt: skip
+
+# (offset, signature, what it is): formats that are recognised in order to be refused with a fitting word.
+_SIGNATURES = (
+    (0, b"\x89PNG\r\n\x1a\n", "png"), (0, b"\xff\xd8\xff", "jpg"), (0, b"GIF8", "gif"),
+    (0, b"II*\x00", "tif"), (0, b"MM\x00*", "tif"), (0, b"BM", "bmp"), (8, b"WEBP", "webp"), (4, b"ftypheic", "heic"),
+    (0, b"{\\rtf", "RTF document"), (0, b"%!PS", "PostScript"), (0, b"MZ", "program"), (0, b"\x7fELF", "program"),
+    (0, b"\xcf\xfa\xed\xfe", "program"), (0, b"\x1f\x8b", "gzip archive"), (0, b"BZh", "bzip2 archive"),
+    (0, b"\xfd7zXZ\x00", "xz archive"), (0, b"7z\xbc\xaf\x27\x1c", "7-Zip archive"),
+    (0, b"Rar!\x1a\x07", "RAR archive"),
+    (0, b"\x28\xb5\x2f\xfd", "zstd archive"), (257, b"ustar", "tar archive"), (0, b"SQLite format 3\x00", "database"),
+    (4, b"ftyp", "video"), (0, b"ID3", "sound"), (0, b"OggS", "sound"), (0, b"RIFF", "sound or video"),
+    (0, b"PAR1", "Parquet table"), (0, b"wOF", "font"), (0, b"\x00\x01\x00\x00\x00", "font"),
+)  # fmt: skip
+# Signatures this short also begin ordinary words ("BM25 is ...", "MZ"), so the rest must be binary as well.
+_SHORT_SIGNATURE = 4
+
+# First record of Excel files older than the OLE container (BIFF2, 3, 4) and of bare BIFF5/8 streams.
+_BIFF_STARTS = (b"\x09\x00\x04\x00", b"\x09\x02\x06\x00", b"\x09\x04\x06\x00", b"\x09\x08\x08\x00", b"\x09\x08\x10\x00")
+
+_PROLOG = re.compile(r"(?:\s|<!--.*?-->|<\?(?!xml\s).*?\?>)*", re.DOTALL)
+_XML_DECLARATION = re.compile(r"<\?xml\s.*?\?>", re.DOTALL)
+_HTML_START = re.compile(r"<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
+_XML_START = re.compile(r"<(?:!DOCTYPE\s|[A-Za-z_:][\w:.-]*[\s/>])")
+_NBFORMAT = re.compile(rb'"nbformat"\s*:\s*\d')
+
+
+def detect(path: Path, name: str, limits: Limits) -> Format:
+    """The format of the file.
+
+    Raises:
+        UnsupportedDocument: a type localrag does not read; the hint says which it does.
+        UnreadableDocument: the bytes are not what the name says, or a container is damaged.
+        DocumentTooLarge: an archive with more members than the limit.
+        EncryptedDocument: an Office file that is encrypted as a whole.
+    """
+    with path.open("rb") as file:
+        head = file.read(HEAD_BYTES)
+    return FORMATS[_binary_format(path, name, head, limits) or _text_format(path, name, head)]
+
+
+def extension(name: str) -> str:
+    """The lower-case extension without its dot; empty when there is none."""
+    return PurePosixPath(name.replace("\\", "/")).suffix.lower().removeprefix(".")
+
+
+def _binary_format(path: Path, name: str, head: bytes, limits: Limits) -> str | None:
+    ending = extension(name)
+    if head.startswith(b"%PDF-") or (b"%PDF-" in head[:1024] and (ending == "pdf" or is_binary(head))):
+        return "pdf"
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")):
+        return zip_format(path, name, limits)
+    if head.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
+        return ole_format(path, name)
+    if head.startswith(_BIFF_STARTS):
+        return "xls"
+    for offset, signature, what in _SIGNATURES:
+        if head.startswith(signature, offset) and (len(signature) >= _SHORT_SIGNATURE or is_binary(head)):
+            raise _unsupported(name, what)
+    return None
+
+
+def is_binary(head: bytes) -> bool:
+    """Whether these first bytes of a file are no text in any encoding.
+
+    Text holds next to no control characters. Random bytes hold 11% of them (28 of 256), so half of that is the line;
+    a single stray NUL in a small file (an exported database column) is forgiven.
+    """
+    encoding = sniff_unicode(head)
+    if encoding is not None:
+        text = head.decode(encoding, errors="replace")
+        strange = sum(1 for char in text if (char < " " and char not in "\t\n\r\f\x0b\x1b") or char == "\ufffd")
+        return strange >= 2 and strange > 0.055 * len(text)
+    controls = len(head) - len(head.translate(None, _CONTROL_BYTES))
+    return controls >= 2 and controls > 0.055 * len(head)
+
+
+_CONTROL_BYTES = bytes(set(range(32)) - set(b"\t\n\r\f\x0b\x1b")) + b"\x7f"
+
+
+def _text_format(path: Path, name: str, head: bytes) -> str:
+    ending = extension(name)
+    if ending in _UNREAD_EXTENSIONS:
+        raise _unsupported(name, f"{_UNREAD_EXTENSIONS[ending]} file")
+    if is_binary(head):
+        raise _binary_problem(name, ending)
+    text = head.decode(sniff_unicode(head) or "latin-1", errors="replace").removeprefix("\ufeff")
+    markup = _markup_format(text)
+    if markup is not None and (markup == "html" or ending not in ("html", "htm", "xhtml")):
+        return markup
+    if ending in _BINARY_EXTENSIONS:
+        return _text_in_disguise(name, ending, text)
+    if _looks_like_json(text) and ending not in ("txt", "md", "csv") and _is_notebook(path, ending):
+        return "ipynb"
+    if ending in _TEXT_EXTENSIONS:
+        return _TEXT_EXTENSIONS[ending]
+    if _looks_like_json(text) and _is_json(path):
+        return "json"
+    return "xml" if _XML_START.match(text.lstrip()) and text.rstrip().endswith(">") else "txt"
+
+
+def _markup_format(text: str) -> str | None:
+    """`html` or `xml` when the text begins in a way only such a file does."""
+    start = _PROLOG.match(text)
+    rest = text[start.end() if start else 0 :]
+    declaration = _XML_DECLARATION.match(rest)
+    if declaration:
+        after = rest[declaration.end() :]
+        prolog = _PROLOG.match(after)
+        return "html" if _HTML_START.match(after, prolog.end() if prolog else 0) else "xml"
+    return "html" if _HTML_START.match(rest) else None
+
+
+def _text_in_disguise(name: str, ending: str, text: str) -> str:
+    """`csv` for the delimited text that many programs save as .xls; any other text is not what its name says."""
+    lines = text.splitlines()[:3]
+    if ending in ("xls", "xlsx") and len(lines) > 1 and all("\t" in line for line in lines):
+        return "csv"
+    raise UnreadableDocument(
+        f"{name} is not a {_BINARY_EXTENSIONS[ending]} file: its content is plain text.",
+        path=name,
+        hint="The file is damaged or has the wrong extension. If the text is what you want, rename it to .txt.",
+    )
+
+
+def _looks_like_json(text: str) -> bool:
+    return text.lstrip()[:1] in ("{", "[")
+
+
+def _is_notebook(path: Path, ending: str) -> bool:
+    if ending == "ipynb":
+        return True
+    value = _decoded_json(path, must_hold=_NBFORMAT)
+    return isinstance(value, dict) and "nbformat" in value and ("cells" in value or "worksheets" in value)
+
+
+def _is_json(path: Path) -> bool:
+    return _decoded_json(path) is not None
+
+
+def _decoded_json(path: Path, must_hold: re.Pattern[bytes] | None = None) -> object:
+    """The decoded value; None when the file is no JSON, too large to probe, or lacks the pattern."""
+    if path.stat().st_size > _JSON_PROBE_BYTES:
+        return None
+    data = path.read_bytes()
+    if must_hold is not None and not must_hold.search(data):
+        return None
+    try:
+        value: object = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return value
+
+
+def _unsupported(name: str, what: str) -> DocumentError:
+    if what in _PICTURES:
+        return UnsupportedDocument(
+            f"{name} is of a type that localrag does not read: {_PICTURES[what]} picture.",
+            path=name,
+            hint="Text in pictures needs OCR. Add the text as one of: " + SUPPORTED_TYPES + ".",
+        )
+    return UnsupportedDocument(
+        f"{name} is of a type that localrag does not read: {what}.",
+        path=name,
+        hint=f"Convert it to one of the supported types: {SUPPORTED_TYPES}.",
+    )
+
+
+def _binary_problem(name: str, ending: str) -> DocumentError:
+    if ending in _BINARY_EXTENSIONS:
+        return UnreadableDocument(
+            f"{name} is damaged: it does not begin like a {_BINARY_EXTENSIONS[ending]} file.",
+            path=name,
+            hint="Fetch or export the file again.",
+        )
+    if ending in _TEXT_EXTENSIONS:
+        return UnreadableDocument(
+            f"{name} holds binary data, not text.",
+            path=name,
+            hint="Check that the file is complete and that its extension is right.",
+        )
+    return _unsupported(name, "unknown binary data")
