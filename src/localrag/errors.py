@@ -19,6 +19,7 @@
     ├── IndexCorruptError            the index fails its integrity check (no retry)
     ├── StorageFullError             no space or no permission to write (retry once mended)
     ├── NotFoundError                no such document or page (no retry)
+    ├── DatasetError                 a benchmark's files are missing or malformed (no retry)
     └── ModelError                   a model file is missing or damaged (no retry)
 
 Every error carries `kind` (a stable word for JSON), `message` (what failed, on which thing) and `hint`
@@ -168,6 +169,12 @@ class NotFoundError(LocalRagError):
     """No such document, page or chunk."""
 
     kind = "not_found"
+
+
+class DatasetError(LocalRagError):
+    """A file of an evaluation data set is missing or holds a line that cannot be used."""
+
+    kind = "dataset"
 
 
 class ModelError(LocalRagError):
