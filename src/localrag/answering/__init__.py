@@ -1,1 +1,1 @@
-"""A question and its ranking -> a cited answer."""
+"""Ranking to cited answer: context, prompt, live citations, sentence checks, confidence."""

@@ -1,1 +1,1 @@
-"""A prompt -> streamed text from a local model, and the ruler for prompts."""
+"""Answers in words: a chat model behind Ollama, and the ruler for its context window."""

@@ -1,0 +1,103 @@
+"""Whether a passage says what a sentence claims: its figures, and enough of its words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from localrag.answering.context import Passage
+from localrag.answering.figures import figures, missing_figures
+from localrag.answering.sentences import Span, sentence_spans
+from localrag.answering.words import content_words
+
+# A claim is supported when this share of its words, by weight, stands in the passage.
+SUPPORT = 0.6
+# Words that the question already holds prove little: an invented answer repeats them too.
+_QUESTION_WEIGHT = 0.5
+# Names carry the answer more often than other words do.
+_NAME_WEIGHT = 2.0
+_NAME = re.compile(r"(?<=[\w,;)\"”] )[^\W\d_a-z][\w’'-]*")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A packed passage with what it says, worked out once."""
+
+    passage: Passage
+
+    @cached_property
+    def evidence(self) -> str:
+        """The passage with its headings, table header and file name: all of it may hold a claim's words."""
+        hit = self.passage.hit
+        return "\n".join([hit.document, *hit.chunk.heading_path, hit.chunk.prefix, self.passage.text])
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        return content_words(self.evidence)
+
+    @cached_property
+    def spans(self) -> list[Span]:
+        return sentence_spans(self.passage.text) or [(0, len(self.passage.text))]
+
+    def quote(self, claim: str) -> Span:
+        """Offsets in the passage of the sentence that says most of the claim; the first of equals."""
+        wanted = content_words(claim)
+        text = self.passage.text
+
+        def shared(span: Span) -> tuple[float, int]:
+            sentence = text[span[0] : span[1]]
+            found = content_words(sentence)
+            overlap = len(wanted & found)
+            numbers = len(figures(claim)) - len(missing_figures(claim, sentence))
+            return overlap + numbers + overlap / (len(found) + 1), -span[0]
+
+        return max(self.spans, key=shared)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A sentence of an answer, to be held against passages: its words with their weights, and its figures."""
+
+    text: str
+    weights: Mapping[str, float]
+    figures: int
+
+    @classmethod
+    def of(cls, sentence: str, question: str) -> Claim:
+        """The sentence with the weight of each of its words, given what was asked."""
+        asked = content_words(question)
+        names = content_words(" ".join(_NAME.findall(sentence))) - asked
+        weights = {
+            word: _QUESTION_WEIGHT if word in asked else _NAME_WEIGHT if word in names else 1.0
+            for word in content_words(sentence)
+            if not word.isdigit()  # figures have many notations and are compared apart
+        }
+        return cls(sentence, weights, len(figures(sentence)))
+
+    @property
+    def says_something(self) -> bool:
+        return bool(self.weights or self.figures)
+
+    def coverage(self, sources: Sequence[Source]) -> float:
+        """The share in [0, 1], by weight, of the claim's words and figures that the sources together hold."""
+        words = frozenset[str]().union(*(source.words for source in sources))
+        found = sum(weight for word, weight in self.weights.items() if word in words)
+        numbers = _NAME_WEIGHT * (self.figures - len(self._missing(sources)))
+        total = sum(self.weights.values()) + _NAME_WEIGHT * self.figures
+        return (found + numbers) / total if total else 0.0
+
+    def is_supported_by(self, sources: Sequence[Source]) -> bool:
+        """Whether the sources together hold every figure and enough of the words."""
+        return bool(sources) and not self._missing(sources) and self.coverage(sources) >= SUPPORT
+
+    def best(self, sources: Iterable[Source]) -> Source | None:
+        """The one source that supports the claim by itself, the best covered, then the first."""
+        able = [source for source in sources if self.is_supported_by([source])]
+        return max(able, key=lambda source: (self.coverage([source]), -source.passage.number), default=None)
+
+    def _missing(self, sources: Sequence[Source]) -> list[str]:
+        if not self.figures:
+            return []
+        return missing_figures(self.text, "\n".join(source.evidence for source in sources))
