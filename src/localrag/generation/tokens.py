@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,8 @@ class TiktokenCounter:
 def _load() -> tiktoken.Encoding:
     import tiktoken  # deferred: a quarter of a second that `--help` and `search` need not pay
 
+    # Else tiktoken copies the package's file into a folder that all users of the machine share.
+    os.environ.setdefault("TIKTOKEN_CACHE_DIR", "")
     try:
         return tiktoken.get_encoding(ENCODING)
     except (ValueError, OSError) as error:  # not registered, or its file is missing or has a wrong hash
