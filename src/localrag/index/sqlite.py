@@ -1,0 +1,393 @@
+"""The embedded index: one SQLite file with catalog, text, keyword index, vectors, queue and conversations.
+
+Every change is one transaction with the file's only write lock, so a kill at any moment leaves the state before
+or after it. What takes time (analysing, compressing) is done before the lock is taken.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from localrag.errors import LocalRagError, StorageFullError
+from localrag.filters import Filter
+from localrag.index import sqlite_catalog as catalog
+from localrag.index import sqlite_notes as notes
+from localrag.index.analysis import analysis_version
+from localrag.index.content import checked_vector, checked_vectors, chunk_terms, require_consistent
+from localrag.index.sqlite_checks import run_checks
+from localrag.index.sqlite_database import Database
+from localrag.index.sqlite_lexical import KEYWORD_TABLES, LexicalLeg
+from localrag.index.sqlite_repair import rebuild
+from localrag.index.sqlite_schema import (
+    change_count,
+    count_change,
+    create_tables,
+    get_meta,
+    is_empty,
+    require_same_header,
+    set_meta,
+    stored_header,
+)
+from localrag.index.sqlite_vectors import VectorLeg, recount_embedded
+from localrag.protocols import Vectors
+from localrag.types import (
+    Check,
+    Chunk,
+    ChunkId,
+    Document,
+    DocumentId,
+    Failure,
+    IndexHeader,
+    IndexStats,
+    LegResults,
+    Page,
+    PendingText,
+    ScoredChunk,
+)
+
+_LOG = logging.getLogger(__name__)
+
+# Overwriting deleted words rewrites the keyword index; many deletes in a row share one, so that it takes at most
+# about a tenth of the time. `close` does what is left.
+_PURGE_PAUSE = 10.0
+
+
+class SqliteIndex:
+    """SearchIndex and ConversationStore in one file; made by `open`."""
+
+    def __init__(self, database: Database, header: IndexHeader, *, clock: Callable[[], float]) -> None:
+        self._database = database
+        self._header = header
+        self._clock = clock
+        self._lexical = LexicalLeg()
+        self._vectors = VectorLeg(header.model.dimension)
+        self._purge_lock = threading.Lock()
+        self._next_purge = 0.0
+
+    @classmethod
+    def open(
+        cls,
+        path: Path,
+        header: IndexHeader,
+        *,
+        busy_timeout_s: float = 10.0,
+        clock: Callable[[], float] = time.time,
+    ) -> SqliteIndex:
+        """The index in this file, created with its folders when there is none.
+
+        Args:
+            path: the file; `-wal` and `-shm` files appear beside it while it is open.
+            header: what the settings ask for.
+            busy_timeout_s: how long to wait for another process's write.
+            clock: seconds since 1970, for leases.
+
+        Raises:
+            IndexMismatchError: the index was built with something else; the file is unchanged.
+            IndexCorruptError: the file is no SQLite file, or damaged.
+            StorageFullError: the file cannot be created or written.
+            BackendTimeout: another process kept it locked.
+        """
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageFullError(
+                f"The folder {path.parent} cannot be created ({error.strerror}).",
+                hint="Correct its permissions, or set LOCALRAG_DATA_DIR to another place.",
+            ) from error
+        database = Database(path, busy_timeout_s=busy_timeout_s)
+        index = cls(database, header, clock=clock)
+        try:
+            index._create_or_verify()
+        except BaseException:
+            database.close()
+            raise
+        return index
+
+    @staticmethod
+    def read_header(path: Path) -> IndexHeader | None:
+        """What the index in this file was built with; None when there is no index yet. Changes nothing.
+
+        Raises:
+            IndexMismatchError: it is another program's file, or of another schema version.
+            IndexCorruptError: the file is no SQLite file, or damaged.
+        """
+        if not path.is_file() or not path.stat().st_size:
+            return None
+        database = Database(path)
+        try:
+            with database.reading() as connection:
+                return None if is_empty(connection) else stored_header(connection, str(path))
+        finally:
+            database.close()
+
+    @property
+    def header(self) -> IndexHeader:
+        """What the index was built with."""
+        return self._header
+
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return self._database.path
+
+    def replace_document(self, document: Document, pages: Sequence[Page], chunks: Sequence[Chunk]) -> None:
+        require_consistent(document, pages, chunks)
+        ordered = sorted(chunks, key=lambda chunk: chunk.index)
+        terms = [chunk_terms(chunk, document.name) for chunk in ordered]
+        page_rows = catalog.compressed(pages)
+        with self._database.writing() as connection:
+            old = catalog.document_key(connection, document.id)
+            old_texts = [] if old is None else catalog.text_keys(connection, old)
+            if old is not None:
+                self._lexical.remove_document(connection, old)
+                catalog.delete_row(connection, old)
+                set_meta(connection, "purge_due", 1)
+            key = catalog.insert_document(connection, document, len(ordered))
+            catalog.insert_pages(connection, key, page_rows)
+            keys = catalog.insert_chunks(connection, key, ordered, [each.language for each in terms])
+            self._lexical.add(connection, zip(keys, terms, strict=True))
+            catalog.delete_orphans(connection, old_texts)
+            recount_embedded(connection, "?", (key,))
+            notes.delete_failure(connection, document.uri)
+            count_change(connection)
+
+    def update_document(self, document: Document) -> None:
+        with self._database.writing() as connection:
+            key = catalog.existing_key(connection, document.id)
+            catalog.change_document(connection, key, document)
+            self._lexical.rename_document(connection, key, document.name)
+            set_meta(connection, "purge_due", 1)
+            count_change(connection)
+
+    def delete_document(self, document_id: DocumentId) -> int:
+        with self._database.writing() as connection:
+            key = catalog.existing_key(connection, document_id)
+            texts = catalog.text_keys(connection, key)
+            self._lexical.remove_document(connection, key)
+            count = connection.execute("SELECT count(*) FROM chunks WHERE document_key = ?", (key,)).fetchone()[0]
+            catalog.delete_row(connection, key)
+            catalog.delete_orphans(connection, texts)
+            set_meta(connection, "purge_due", 1)
+            count_change(connection)
+        self._purge_now_and_then()
+        return int(count)
+
+    def clear(self) -> None:
+        with self._database.writing() as connection:
+            self._lexical.recreate(connection)
+            for table in ("documents", "texts", "failures"):
+                connection.execute(f"DELETE FROM {table}")
+            count_change(connection)
+            set_meta(connection, "purge_due", 1)
+        self.purge()
+
+    def get_document(self, document_id: DocumentId) -> Document | None:
+        with self._database.reading() as connection:
+            return next(iter(catalog.read_documents(connection, "WHERE d.id = ?", (document_id,))), None)
+
+    def find_by_hash(self, content_hash: str) -> Document | None:
+        with self._database.reading() as connection:
+            found = catalog.read_documents(
+                connection, "WHERE d.content_hash = ? ORDER BY d.id LIMIT 1", (content_hash,)
+            )
+            return next(iter(found), None)
+
+    def documents(self) -> list[Document]:
+        with self._database.reading() as connection:
+            return catalog.read_documents(connection, "ORDER BY d.name, d.id")
+
+    def pages(self, document_id: DocumentId) -> list[Page]:
+        with self._database.reading() as connection:
+            return catalog.read_pages(connection, document_id)
+
+    def page(self, document_id: DocumentId, ordinal: int) -> Page | None:
+        with self._database.reading() as connection:
+            return next(iter(catalog.read_pages(connection, document_id, ordinal)), None)
+
+    def chunks(self, chunk_ids: Sequence[ChunkId]) -> list[Chunk]:
+        with self._database.reading() as connection:
+            found = catalog.read_chunks(
+                connection, "WHERE c.id IN (SELECT value FROM json_each(?))", (json.dumps(list(chunk_ids)),)
+            )
+        by_id = {chunk.id: chunk for _, _, chunk in found}
+        return [by_id[chunk_id] for chunk_id in chunk_ids if chunk_id in by_id]
+
+    def document_chunks(self, document_id: DocumentId) -> list[Chunk]:
+        with self._database.reading() as connection:
+            found = catalog.read_chunks(connection, "WHERE d.id = ? ORDER BY c.position", (document_id,))
+            return [chunk for _, _, chunk in found]
+
+    def search_legs(
+        self, text: str | None, vector: Vectors | None, *, limit: int, where: Filter | None = None
+    ) -> LegResults:
+        query = None if vector is None else checked_vector(vector, self._header.model.dimension)
+        with self._database.reading() as connection:
+            # The vector leg goes first: its first read fixes the snapshot for both.
+            nearest = None if query is None else self._vectors.search(connection, query, limit=limit, where=where)
+            keywords = None if text is None else self._lexical.search(connection, text, limit=limit, where=where)
+            embedded, total = connection.execute(
+                "SELECT ifnull(sum(embedded_count), 0), ifnull(sum(chunk_count), 0) FROM documents"
+            ).fetchone()
+            return LegResults(
+                lexical=None if keywords is None else _ranked(connection, keywords, limit),
+                vector=None if nearest is None else _ranked(connection, nearest, limit),
+                vectors_ready=embedded / total if total else 1.0,
+            )
+
+    def record_failure(self, failure: Failure) -> None:
+        with self._database.writing() as connection:
+            notes.save_failure(connection, failure)
+
+    def failures(self) -> list[Failure]:
+        with self._database.reading() as connection:
+            return notes.read_failures(connection)
+
+    def clear_failure(self, uri: str) -> None:
+        with self._database.writing() as connection:
+            notes.delete_failure(connection, uri)
+
+    def pending_texts(self, limit: int) -> list[PendingText]:
+        with self._database.reading() as connection:
+            return self._vectors.pending(connection, limit)
+
+    def pending_count(self) -> int:
+        with self._database.reading() as connection:
+            return self._vectors.pending_count(connection)
+
+    def add_vectors(self, vectors: Mapping[str, Vectors]) -> int:
+        rows = checked_vectors(vectors, self._header.model.dimension)
+        with self._database.writing() as connection:
+            return self._vectors.add(connection, rows)
+
+    def acquire_lease(self, name: str, holder: str, ttl_s: float) -> bool:
+        with self._database.writing() as connection:
+            return notes.take_lease(connection, name, holder, now=self._clock(), ttl_s=ttl_s)
+
+    def release_lease(self, name: str, holder: str) -> None:
+        with self._database.writing() as connection:
+            notes.drop_lease(connection, name, holder)
+
+    def stats(self) -> IndexStats:
+        with self._database.reading() as connection:
+            documents, chunks, embedded = connection.execute(
+                "SELECT count(*), ifnull(sum(chunk_count), 0), ifnull(sum(embedded_count), 0) FROM documents"
+            ).fetchone()
+        return IndexStats(documents=documents, chunks=chunks, embedded=embedded, size_bytes=_size(self.path))
+
+    def change_counter(self) -> int:
+        with self._database.reading() as connection:
+            return change_count(connection)
+
+    def check(self, *, deep: bool = False) -> list[Check]:
+        return run_checks(self._database, self._lexical, deep=deep)
+
+    def rebuild_derived(self) -> None:
+        """Builds the keyword index anew from the stored chunks, drops orphans and counts again.
+
+        Holds the write lock until it is done: searches go on, other writers wait or time out.
+        """
+        with self._database.writing() as connection:
+            rebuild(connection, self._lexical)
+
+    def purge(self) -> bool:
+        """Overwrites what deletes and replacements left in the keyword index and the log, in short steps.
+
+        Returns:
+            Whether nothing is left; False while another process still reads an older state.
+        """
+        with self._purge_lock:
+            with self._database.reading() as connection:
+                if get_meta(connection, "purge_due") == "0":
+                    return True
+                changes = change_count(connection)
+            more, first = True, True
+            while more:
+                with self._database.writing() as connection:
+                    more, first = self._lexical.merge_step(connection, first=first), False
+            with self._database.bare() as connection:
+                busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            with self._database.writing() as connection:
+                done = not busy and change_count(connection) == changes
+                if done:
+                    set_meta(connection, "purge_due", 0)
+            return done
+
+    def close(self) -> None:
+        """Overwrites deleted text that is still there, then closes the file."""
+        if self._database.closed:
+            return
+        try:
+            self.purge()
+        except LocalRagError as error:
+            # A full disk or a lock elsewhere must not keep the program from ending; it stays due in the file.
+            _LOG.warning("Deleted text is not overwritten yet: %s", error)
+        finally:
+            self._database.close()
+
+    def save_conversation(self, conversation_id: str, turns_json: str) -> None:
+        with self._database.writing() as connection:
+            notes.save_conversation(connection, conversation_id, turns_json, now=self._clock())
+
+    def load_conversation(self, conversation_id: str) -> str | None:
+        with self._database.reading() as connection:
+            return notes.load_conversation(connection, conversation_id)
+
+    def delete_conversation(self, conversation_id: str) -> None:
+        with self._database.writing() as connection:
+            notes.delete_conversation(connection, conversation_id)
+
+    def _create_or_verify(self) -> None:
+        with self._database.reading() as connection:
+            new = is_empty(connection)
+            if not new:
+                self._verify(stored_header(connection, str(self.path)))
+        self._database.use_wal()
+        if new:
+            with self._database.writing() as connection:
+                if is_empty(connection):  # another process may have been faster
+                    create_tables(connection, self._header, *KEYWORD_TABLES)
+                else:
+                    self._verify(stored_header(connection, str(self.path)))
+        with self._database.reading() as connection:
+            current = get_meta(connection, "analysis") == analysis_version()
+        if not current:
+            self.rebuild_derived()
+
+    def _verify(self, found: IndexHeader) -> None:
+        require_same_header(str(self.path), self._header, found)
+
+    def _purge_now_and_then(self) -> None:
+        started = time.monotonic()
+        if started >= self._next_purge:
+            self.purge()
+            ended = time.monotonic()
+            self._next_purge = ended + _PURGE_PAUSE * (ended - started)
+
+
+def _ranked(connection: sqlite3.Connection, found: Sequence[tuple[int, float]], limit: int) -> tuple[ScoredChunk, ...]:
+    """The best `limit` by score, then chunk id; only those are read whole."""
+    if len(found) > limit:
+        ids = dict(
+            connection.execute(
+                "SELECT key, id FROM chunks WHERE key IN (SELECT value FROM json_each(?))",
+                (json.dumps([key for key, _ in found]),),
+            ).fetchall()
+        )
+        found = sorted(found, key=lambda hit: (-hit[1], ids[hit[0]]))[:limit]
+    scores = dict(found)
+    rows = catalog.read_chunks(
+        connection, "WHERE c.key IN (SELECT value FROM json_each(?))", (json.dumps(list(scores)),)
+    )
+    hits = [ScoredChunk(chunk=chunk, document=name, score=scores[key]) for key, name, chunk in rows]
+    return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.chunk.id)))
+
+
+def _size(path: Path) -> int:
+    """Bytes of the file and its log."""
+    return sum(each.stat().st_size for each in (path, path.with_name(f"{path.name}-wal")) if each.exists())

@@ -1,0 +1,61 @@
+"""What the index keeps beside documents: failures, leases and conversations."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from localrag.index.sqlite_filters import microseconds, moment
+from localrag.types import Failure
+
+
+def save_failure(connection: sqlite3.Connection, failure: Failure) -> None:
+    """Keeps the failure in place of an earlier one of the same source."""
+    connection.execute(
+        "INSERT OR REPLACE INTO failures (uri, name, kind, message, hint, failed_at) VALUES (?, ?, ?, ?, ?, ?)",
+        (failure.uri, failure.name, failure.kind, failure.message, failure.hint, microseconds(failure.failed_at)),
+    )
+
+
+def read_failures(connection: sqlite3.Connection) -> list[Failure]:
+    """All failures by name, then uri."""
+    rows = connection.execute("SELECT uri, name, kind, message, hint, failed_at FROM failures ORDER BY name, uri")
+    return [
+        Failure(uri=uri, name=name, kind=kind, message=message, hint=hint, failed_at=moment(failed_at))
+        for uri, name, kind, message, hint, failed_at in rows
+    ]
+
+
+def delete_failure(connection: sqlite3.Connection, uri: str) -> None:
+    """Forgets the failure of this source."""
+    connection.execute("DELETE FROM failures WHERE uri = ?", (uri,))
+
+
+def take_lease(connection: sqlite3.Connection, name: str, holder: str, *, now: float, ttl_s: float) -> bool:
+    """Whether the holder has the lease now; one statement, so that no two processes can both be told yes."""
+    cursor = connection.execute(
+        "INSERT INTO leases (name, holder, expires_at) VALUES (?1, ?2, ?3) ON CONFLICT (name) DO UPDATE "
+        "SET holder = ?2, expires_at = ?3 WHERE leases.holder = ?2 OR leases.expires_at <= ?4",
+        (name, holder, now + ttl_s, now),
+    )
+    return cursor.rowcount == 1
+
+
+def drop_lease(connection: sqlite3.Connection, name: str, holder: str) -> None:
+    """Frees the lease if this holder has it."""
+    connection.execute("DELETE FROM leases WHERE name = ? AND holder = ?", (name, holder))
+
+
+def save_conversation(connection: sqlite3.Connection, conversation_id: str, turns_json: str, *, now: float) -> None:
+    """Keeps the turns in place of earlier ones."""
+    connection.execute("INSERT OR REPLACE INTO conversations VALUES (?, ?, ?)", (conversation_id, turns_json, now))
+
+
+def load_conversation(connection: sqlite3.Connection, conversation_id: str) -> str | None:
+    """The turns, or None."""
+    row = connection.execute("SELECT turns FROM conversations WHERE id = ?", (conversation_id,)).fetchone()
+    return None if row is None else str(row[0])
+
+
+def delete_conversation(connection: sqlite3.Connection, conversation_id: str) -> None:
+    """Forgets the conversation."""
+    connection.execute("DELETE FROM conversations WHERE id = ?", (conversation_id,))

@@ -1,0 +1,38 @@
+"""Building anew what can be derived from the stored chunks and vectors."""
+
+from __future__ import annotations
+
+import sqlite3
+
+from localrag.index.analysis import analysis_version
+from localrag.index.content import chunk_terms
+from localrag.index.sqlite_catalog import read_chunks
+from localrag.index.sqlite_lexical import LexicalLeg
+from localrag.index.sqlite_schema import count_change, set_meta
+from localrag.index.sqlite_vectors import recount_embedded
+
+_STATEMENTS = (
+    "DELETE FROM texts WHERE key NOT IN (SELECT text_key FROM chunks)",
+    "DELETE FROM vectors WHERE text_key NOT IN (SELECT key FROM texts)",
+    "UPDATE texts SET embedded_change = NULL WHERE key NOT IN (SELECT text_key FROM vectors)",
+    "UPDATE documents SET chunk_count = (SELECT count(*) FROM chunks c WHERE c.document_key = documents.key)",
+)
+
+
+def rebuild(connection: sqlite3.Connection, lexical: LexicalLeg) -> None:
+    """Keyword index, counts and marks as the stored chunks and vectors say; orphans are gone."""
+    lexical.recreate(connection)
+    terms = [(key, chunk_terms(chunk, name)) for key, name, chunk in read_chunks(connection, "ORDER BY c.key", ())]
+    lexical.add(connection, terms)
+    connection.executemany(
+        "UPDATE chunks SET language = ? WHERE key = ?", ((each.language, key) for key, each in terms)
+    )
+    for statement in _STATEMENTS:
+        connection.execute(statement)
+    connection.execute(
+        "UPDATE texts SET embedded_change = ? WHERE embedded_change IS NULL AND key IN (SELECT text_key FROM vectors)",
+        (count_change(connection),),
+    )
+    recount_embedded(connection, "SELECT key FROM documents")
+    set_meta(connection, "analysis", analysis_version())
+    set_meta(connection, "purge_due", 1)
