@@ -45,7 +45,7 @@ _FORMATS = (
     Format("xml", "application/xml", "localrag.parsing.xmlfile"),
     Format("epub", "application/epub+zip", "localrag.parsing.epub"),
     Format("ipynb", "application/x-ipynb+json", "localrag.parsing.ipynb"),
-    Format("zip", "application/zip", "localrag.parsing.archive"),
+    Format("zip", "application/zip", "localrag.parsing.zipped"),
     Format("msg", "application/vnd.ms-outlook", "localrag.parsing.msg"),
     Format("txt", "text/plain", "localrag.parsing.text"),
     Format("md", "text/markdown", "localrag.parsing.markdown"),

@@ -97,7 +97,7 @@ def test_a_file_that_hangs_is_stopped_at_the_time_limit(tmp_path: Path, command:
     limits = Limits(timeout_s=0.5, memory_mb=256)
     with IsolatedParser(limits, extra_readers={"mock": MOCK}) as parser:
         started = time.monotonic()
-        with pytest.raises(ParseTimeout, match="after 0.5 s") as caught:
+        with pytest.raises(ParseTimeout, match=r"after 0\.5 s") as caught:
             _ask(parser, tmp_path, command)
         assert time.monotonic() - started < 2.5  # the limit and two seconds
         assert "LOCALRAG_PARSE_TIMEOUT_S" in caught.value.hint

@@ -1,0 +1,202 @@
+"""A JSON file (or JSON Lines) -> pages of `path: value` lines under headings that name the part of the file.
+
+Every key and every value is in the text. Objects and array elements that fit a chunk stay together; larger ones are
+opened up and their parts get headings of their own, such as `web-app.servlet[3]`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from localrag.errors import DocumentError, UnreadableDocument
+from localrag.parsing.encoding import decode_text
+from localrag.parsing.source import Source
+from localrag.types import Page, ParsedDocument
+
+_PAGE_CHARS = 3_000
+# A part this long fits one chunk (512 tokens at three characters each) with its heading.
+_PART_CHARS = 1_200
+
+
+class _Literal(str):
+    """A number or constant as the file spells it: 1.10 stays 1.10, and no number is too long."""
+
+    __slots__ = ()
+
+
+class _Object(list[tuple[str, object]]):
+    """The members of an object in their order, duplicate keys included."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Lines that belong together, and the path of what they describe (empty for the whole file)."""
+
+    path: str
+    lines: Sequence[str]
+
+    def markdown(self) -> str:
+        body = "\n".join(self.lines)
+        return f"## {self.path}\n\n{body}" if self.path else body
+
+
+def read(source: Source) -> ParsedDocument:
+    """The file's values in pages labelled `items[0]..items[40]`."""
+    text, _ = decode_text(source.read_bytes())
+    try:
+        parts = [part for path, value in _values(text, source.name) for part in _parts(path, value)]
+    except RecursionError as error:
+        raise UnreadableDocument(
+            f"{source.name} is nested too deeply to be read.", path=source.name, hint="Flatten the JSON and try again."
+        ) from error
+    return ParsedDocument(media_type="application/json", pages=tuple(_pages(parts)))
+
+
+def _values(text: str, name: str) -> list[tuple[str, object]]:
+    """The values in the file with their paths: one without a path, or one for each line of JSON Lines."""
+    decoder = json.JSONDecoder(
+        object_pairs_hook=_Object, parse_float=_Literal, parse_int=_Literal, parse_constant=_Literal, strict=False
+    )
+    found: list[tuple[int, object]] = []
+    at = _skip_space(text, 0)
+    while at < len(text) or not found:
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except json.JSONDecodeError as error:
+            raise _invalid(name, error.msg, text, error.pos) from error
+        found.append((at, value))
+        at = _skip_space(text, end)
+        if at < len(text) and "\n" not in text[end:at]:
+            raise _invalid(name, "Extra data", text, at)
+    if len(found) == 1:
+        return [("", found[0][1])]
+    return list(zip(_line_names(text, [start for start, _ in found]), [value for _, value in found], strict=True))
+
+
+def _line_names(text: str, starts: Sequence[int]) -> Iterator[str]:
+    line, before = 1, 0
+    for start in starts:
+        line += text.count("\n", before, start)
+        before = start
+        yield f"line {line}"
+
+
+def _skip_space(text: str, at: int) -> int:
+    while at < len(text) and text[at] in " \t\r\n":
+        at += 1
+    return at
+
+
+def _invalid(name: str, problem: str, text: str, at: int) -> DocumentError:
+    line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+    return UnreadableDocument(
+        f"{name} is not valid JSON: {problem} at line {line}, column {column}.",
+        path=name,
+        hint="Correct the file there, or rename it to .txt to have it read as plain text.",
+    )
+
+
+def _parts(path: str, value: object) -> Iterator[_Part]:
+    """The value as one part if it fits, else its plain members as one part and each large member on its own."""
+    lines = list(_lines("", value))
+    if not isinstance(value, list) or not value or sum(len(line) + 1 for line in lines) <= _PART_CHARS:
+        yield _Part(path, lines)
+        return
+    if not isinstance(value, _Object) and not any(isinstance(element, list) for element in value):
+        yield from _split_lines(path, lines)
+        return
+    small: list[str] = []
+    for member_path, member in _members("", value):
+        own = list(_lines(member_path, member))
+        if isinstance(value, _Object) and sum(len(line) + 1 for line in own) <= _PART_CHARS:
+            small.extend(own)
+            continue
+        if small:
+            yield from _split_lines(path, small)
+            small = []
+        yield from _parts(_join(path, member_path), member)
+    yield from _split_lines(path, small)
+
+
+def _split_lines(path: str, lines: Sequence[str]) -> Iterator[_Part]:
+    """The lines in parts of the size of a page at most."""
+    held: list[str] = []
+    chars = 0
+    for line in lines:
+        if held and chars + len(line) > _PAGE_CHARS:
+            yield _Part(path, held)
+            held, chars = [], 0
+        held.append(line)
+        chars += len(line) + 1
+    if held:
+        yield _Part(path, held)
+
+
+def _lines(path: str, value: object) -> Iterator[str]:
+    """One line for each value below this one; short lists of plain values share a line."""
+    if not isinstance(value, list):
+        yield _line(path, _shown(value))
+    elif not value:
+        yield _line(path, "{}" if isinstance(value, _Object) else "[]")
+    elif isinstance(value, _Object) or any(isinstance(element, list) for element in value):
+        for member_path, member in _members(path, value):
+            yield from _lines(member_path, member)
+    else:
+        yield from _list_lines(path, [_shown(element) for element in value])
+
+
+def _list_lines(path: str, shown: Sequence[str]) -> Iterator[str]:
+    """`tags: a, b, c`, or `tags[0..57]: a, b, ...` in several lines when the list is long."""
+    start, chars = 0, 0
+    for index, text in enumerate(shown):
+        if index > start and chars + len(text) > _PART_CHARS // 2:
+            yield _line(f"{path}[{start}..{index - 1}]", ", ".join(shown[start:index]))
+            start, chars = index, 0
+        chars += len(text) + 2
+    place = path if start == 0 else f"{path}[{start}..{len(shown) - 1}]"
+    yield _line(place, ", ".join(shown[start:]))
+
+
+def _members(path: str, value: list[object] | _Object) -> Iterator[tuple[str, object]]:
+    if isinstance(value, _Object):
+        for key, member in value:
+            yield _join(path, " ".join(key.split()) or '""'), member
+    else:
+        for index, member in enumerate(value):
+            yield f"{path}[{index}]", member
+
+
+def _join(path: str, key: str) -> str:
+    return f"{path}.{key}" if path and not key.startswith("[") else f"{path}{key}"
+
+
+def _line(path: str, shown: str) -> str:
+    return f"- {path}: {shown}" if path else shown
+
+
+def _shown(value: object) -> str:
+    """The value as text on one line; JSON's own words for its constants."""
+    if isinstance(value, str):
+        return " ".join(value.split()) or '""'
+    return "null" if value is None else str(value).lower()
+
+
+def _pages(parts: Sequence[_Part]) -> Iterator[Page]:
+    held: list[_Part] = []
+    chars = ordinal = 0
+    for part in [*parts, None]:
+        markdown = part.markdown() if part else ""
+        if held and (part is None or chars + len(markdown) > _PAGE_CHARS):
+            ordinal += 1
+            yield Page(ordinal=ordinal, label=_label(held), markdown="\n\n".join(one.markdown() for one in held))
+            held, chars = [], 0
+        if part is not None:
+            held.append(part)
+            chars += len(markdown) + 2
+
+
+def _label(parts: Sequence[_Part]) -> str | None:
+    first, last = parts[0].path, parts[-1].path
+    return (first or last or None) if first == last or not first or not last else f"{first}..{last}"
