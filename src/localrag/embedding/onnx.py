@@ -1,0 +1,171 @@
+"""Text -> unit vectors by ONNX Runtime on the processor, one text a run.
+
+Why one text a run. The shipped weights are int8 and the runtime quantises activations over everything in a run, so in
+a batch a vector would depend on its batch mates, and a cache would not agree with a fresh embedding. Alone, the same
+text always gives the same bits, nothing is lost on padding, and memory is bounded by one text a thread; several texts
+run beside each other in threads instead.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from localrag.embedding.registry import ModelSpec, verify
+from localrag.embedding.tokenizer import FileTokenizer
+from localrag.errors import ModelError
+from localrag.protocols import Vectors
+from localrag.types import EmbeddingModel
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+
+logger = logging.getLogger(__name__)
+
+
+class OnnxEmbedder:
+    """An Embedder over an ONNX model; cheap to construct, the model loads at first use. Safe for several threads.
+
+    Args:
+        spec: which model, from `registry.find_model`.
+        threads: how many texts to embed beside each other; by default one for each physical core.
+    """
+
+    def __init__(self, spec: ModelSpec, *, threads: int | None = None) -> None:
+        self._spec = spec
+        self._threads = threads if threads is not None else physical_cores()
+        self._tokenizer = FileTokenizer(spec.tokenizer_path, max_tokens=spec.max_tokens)
+        self._lock = threading.Lock()
+        self._loaded: InferenceSession | None = None
+
+    @property
+    def model(self) -> EmbeddingModel:
+        return self._spec.identity
+
+    @property
+    def tokenizer(self) -> FileTokenizer:
+        return self._tokenizer
+
+    def embed_documents(self, texts: Sequence[str]) -> Vectors:
+        """`(len(texts), dimension)` float32, rows of unit length, in the order given.
+
+        A text over the model's limit is cut there; chunks are made to fit.
+
+        Raises:
+            ModelError: the model's files are missing, damaged, or not what their manifest says.
+        """
+        vectors = np.empty((len(texts), self._spec.dimension), dtype=np.float32)
+        if not texts:
+            return vectors
+        session = self._session()
+
+        def fill(row: int) -> None:
+            vectors[row] = self._embed(session, self._spec.document_prefix + texts[row])
+
+        if self._threads == 1 or len(texts) == 1:
+            for row in range(len(texts)):
+                fill(row)
+            return vectors
+        # Longest first, so that no thread is left alone with a long text at the end.
+        order = sorted(range(len(texts)), key=lambda row: len(texts[row]), reverse=True)
+        pool = ThreadPoolExecutor(min(self._threads, len(texts)), thread_name_prefix="embed")
+        try:
+            for _ in pool.map(fill, order):
+                pass
+        finally:
+            # On Ctrl-C the texts not begun are dropped, so the caller waits for one text, not for all.
+            pool.shutdown(wait=True, cancel_futures=True)
+        return vectors
+
+    def embed_query(self, text: str) -> Vectors:
+        """`(dimension,)` float32 of unit length; the model's query prefix is added here and only here."""
+        return self._embed(self._session(), self._spec.query_prefix + text)
+
+    def _embed(self, session: InferenceSession, text: str) -> Vectors:
+        ids = np.asarray([self._tokenizer.input_ids(text)], dtype=np.int64)
+        given = {
+            "input_ids": ids,
+            "attention_mask": np.ones_like(ids),
+            "token_type_ids": np.zeros_like(ids),
+        }
+        wanted = [item.name for item in session.get_inputs()]
+        output = session.run(None, {name: given[name] for name in wanted})[0]
+        return _unit(_pool(np.asarray(output[0], dtype=np.float32), self._spec), self._spec)
+
+    def _session(self) -> InferenceSession:
+        if self._loaded is None:
+            with self._lock:
+                if self._loaded is None:
+                    self._loaded = _open_session(self._spec)
+        return self._loaded
+
+
+def _pool(states: Vectors, spec: ModelSpec) -> Vectors:
+    """One vector `(dimension,)` from token states `(tokens, dimension)`; a model that pools itself is left alone."""
+    if states.ndim == 1:
+        return states
+    pooled: Vectors = states[0] if spec.pooling == "cls" else states.mean(axis=0)
+    return pooled
+
+
+def _unit(vector: Vectors, spec: ModelSpec) -> Vectors:
+    norm = float(np.linalg.norm(vector))
+    if vector.shape != (spec.dimension,) or not np.isfinite(norm) or norm == 0.0:
+        raise ModelError(
+            f"The model {spec.name} gave a vector of shape {vector.shape} and length {norm}; "
+            f"expected ({spec.dimension},) and a finite length.",
+            hint=f"Fetch it again with `localrag models pull {spec.name}`, or choose another model.",
+        )
+    unit: Vectors = vector / np.float32(norm)
+    return unit
+
+
+def _open_session(spec: ModelSpec) -> InferenceSession:
+    import onnxruntime  # deferred: takes 0.1 s and most commands never embed
+
+    verify(spec)
+    options = onnxruntime.SessionOptions()
+    # Threads are ours (one a text). Spinning ones would hold the cores against the app between texts.
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.log_severity_level = 3
+    try:
+        session = onnxruntime.InferenceSession(str(spec.model_path), options, providers=["CPUExecutionProvider"])
+    except Exception as error:
+        raise ModelError(
+            f"ONNX Runtime cannot load {spec.model_path.name} of the model {spec.name}: {error}.",
+            hint=f"Fetch it again with `localrag models pull {spec.name}`, or choose another model.",
+        ) from error
+    unknown = {item.name for item in session.get_inputs()} - {"input_ids", "attention_mask", "token_type_ids"}
+    if unknown:
+        raise ModelError(
+            f"The model {spec.name} wants inputs localrag does not know: {', '.join(sorted(unknown))}.",
+            hint="Choose a text embedding model, for example bge-small-en-v1.5.",
+        )
+    logger.info("embedding model %s (%s) loaded", spec.name, spec.identity.revision)
+    return session
+
+
+def physical_cores() -> int:
+    """Physical cores this process may use, at least 1; a second thread on a core only slows the first."""
+    if not hasattr(os, "sched_getaffinity"):
+        return os.cpu_count() or 1
+    usable = os.sched_getaffinity(0)
+    cores = {_siblings(cpu) for cpu in usable}
+    return max(1, len(cores))
+
+
+def _siblings(cpu: int) -> str:
+    """The hardware threads on this one's core, as Linux writes them; the thread itself where it does not."""
+    try:
+        return Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list").read_text().strip()
+    except OSError:
+        return str(cpu)

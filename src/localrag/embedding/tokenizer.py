@@ -1,0 +1,89 @@
+"""The embedding model's own tokenizer: the ruler for chunk sizes, and what feeds the model."""
+
+from __future__ import annotations
+
+import logging
+import re
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from localrag.errors import ModelError
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer as _Tokenizer
+
+logger = logging.getLogger(__name__)
+
+# A lone surrogate (half an emoji out of broken UTF-16) cannot be encoded; one character for one keeps the offsets.
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class FileTokenizer:
+    """Counts and offsets by a `tokenizer.json`; loaded at first use, safe for several threads.
+
+    Args:
+        path: the `tokenizer.json`.
+        max_tokens: the model's limit, special tokens included.
+    """
+
+    def __init__(self, path: Path, *, max_tokens: int) -> None:
+        self._path = path
+        self._max_tokens = max_tokens
+        self._lock = threading.Lock()
+        self._loaded: _Tokenizer | None = None
+
+    @property
+    def max_tokens(self) -> int:
+        """The model's limit, special tokens included."""
+        return self._max_tokens
+
+    def count(self, text: str) -> int:
+        """Tokens in the text, special tokens not included."""
+        return len(self._tokenizer().encode(_encodable(text), add_special_tokens=False).ids)
+
+    def offsets(self, text: str) -> Sequence[tuple[int, int]]:
+        """Half-open character offsets of every token, in order, special tokens not included."""
+        offsets: Sequence[tuple[int, int]] = (
+            self._tokenizer().encode(_encodable(text), add_special_tokens=False).offsets
+        )
+        return offsets
+
+    def input_ids(self, text: str) -> list[int]:
+        """Token ids as the model takes them: special tokens added, cut at `max_tokens` with both ends kept."""
+        ids: list[int] = self._tokenizer().encode(_encodable(text)).ids
+        if len(ids) <= self._max_tokens:
+            return ids
+        logger.debug("a text of %d tokens is cut at the model's %d", len(ids), self._max_tokens)
+        # Only a closing token ([SEP], </s>) the tokenizer itself adds is put back.
+        added: int = self._tokenizer().num_special_tokens_to_add(False)
+        tail = ids[-1:] if added >= 1 else []
+        return ids[: self._max_tokens - len(tail)] + tail
+
+    def _tokenizer(self) -> _Tokenizer:
+        if self._loaded is None:
+            with self._lock:
+                if self._loaded is None:
+                    self._loaded = _load(self._path)
+        return self._loaded
+
+
+def _load(path: Path) -> _Tokenizer:
+    from tokenizers import Tokenizer  # deferred: `localrag --help` does not need it
+
+    try:
+        tokenizer = Tokenizer.from_file(str(path))
+    except Exception as error:
+        raise ModelError(
+            f"The tokenizer {path.name} in {path.parent} cannot be read: {error}.",
+            hint="Fetch the model again with `localrag models pull NAME`, or reinstall localrag.",
+        ) from error
+    # A tokenizer.json may carry its own cut and padding; both would falsify counts.
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
+def _encodable(text: str) -> str:
+    return _LONE_SURROGATE.sub("\ufffd", text)

@@ -1,0 +1,47 @@
+"""The shipped model: unit vectors that depend on the text alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from localrag.embedding.onnx import OnnxEmbedder
+from localrag.embedding.registry import SHIPPED
+
+TEXTS = [
+    "The contract may be ended with three months' notice.",
+    "x",
+    "Photosynthesis turns light, water and carbon dioxide into sugar and oxygen. " * 8,
+    "Zürich, 東京 and a 😀.",
+]
+
+
+@pytest.fixture(scope="module")
+def embedder() -> OnnxEmbedder:
+    return OnnxEmbedder(SHIPPED, threads=2)
+
+
+def test_rows_are_unit_float32_in_the_order_given(embedder: OnnxEmbedder) -> None:
+    vectors = embedder.embed_documents(TEXTS)
+    assert vectors.shape == (4, 384)
+    assert vectors.dtype == np.float32
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-6)
+    assert np.array_equal(embedder.embed_documents(TEXTS[::-1]), vectors[::-1])
+
+
+def test_a_text_has_the_same_vector_whatever_is_embedded_beside_it(embedder: OnnxEmbedder) -> None:
+    together = embedder.embed_documents(TEXTS)
+    alone = np.vstack([embedder.embed_documents([text]) for text in TEXTS])
+    assert np.array_equal(together, alone)
+
+
+def test_nothing_to_embed_is_an_empty_matrix(embedder: OnnxEmbedder) -> None:
+    assert embedder.embed_documents([]).shape == (0, 384)
+
+
+def test_the_query_prefix_is_on_queries_only(embedder: OnnxEmbedder) -> None:
+    query = embedder.embed_query("notice period")
+    prefixed = embedder.embed_documents(["Represent this sentence for searching relevant passages: notice period"])[0]
+    plain = embedder.embed_documents(["notice period"])[0]
+    assert np.array_equal(query, prefixed)
+    assert float(query @ plain) < 0.99
