@@ -1,0 +1,37 @@
+"""Rows of cells -> a Markdown table in which every row has as many cells as the header."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_SPACE = re.compile(r"\s+")
+
+
+def cell(text: str) -> str:
+    """The text as it may stand in a Markdown table: one line, pipes escaped."""
+    return _SPACE.sub(" ", text).strip().replace("|", "\\|")
+
+
+def row_line(cells: Sequence[str], width: int) -> str:
+    """One line of a Markdown table, padded with empty cells to `width`."""
+    padded = [*(cell(text) for text in cells), *[""] * (width - len(cells))]
+    return f"| {' | '.join(padded)} |"
+
+
+def rule_line(width: int) -> str:
+    """The line between header and body."""
+    return f"|{' --- |' * width}"
+
+
+def markdown_table(rows: Sequence[Sequence[str]]) -> str:
+    """A table whose header is the first row; empty rows and columns are left out; "" when nothing is left."""
+    filled = [row for row in rows if any(text.strip() for text in row)]
+    width = max((len(row) for row in filled), default=0)
+    columns = [i for i in range(width) if any(i < len(row) and row[i].strip() for row in filled)]
+    if not columns:
+        return ""
+    kept = [[row[i] if i < len(row) else "" for i in columns] for row in filled]
+    lines = [row_line(row, len(columns)) for row in kept]
+    lines.insert(1, rule_line(len(columns)))
+    return "\n".join(lines)
