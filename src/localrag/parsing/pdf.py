@@ -1,0 +1,150 @@
+"""A PDF -> one Page per physical page, its layout kept as Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from localrag.errors import DocumentError, EmptyDocument, EncryptedDocument, NeedsOcr, UnreadableDocument
+from localrag.parsing.malformed import unreadable
+from localrag.parsing.pdf_grid import with_ruled_tables
+from localrag.parsing.pdf_lines import PageText, clean, mupdf, read_page
+from localrag.parsing.pdf_markdown import outline_key, page_markdown, read_style
+from localrag.parsing.pdf_running import drop_running_lines
+from localrag.parsing.source import Source
+from localrag.types import Page, ParsedDocument
+
+MEDIA_TYPE = "application/pdf"
+_UNDECODED = re.compile("[\ufffd\ue000-\uf8ff]")
+_MAX_NAMED = 20  # pages listed in a warning
+
+
+def read(source: Source) -> ParsedDocument:
+    """The PDF's pages, numbered from 1 as they come in the file, pages without text included and empty.
+
+    Raises:
+        EncryptedDocument: a password is needed to open it.
+        UnreadableDocument: not a PDF, or too damaged to repair.
+        NeedsOcr: every page is a picture.
+        EmptyDocument: no page shows anything.
+    """
+    with unreadable(source, "PDF"):
+        document = _open(source)
+        with document:
+            return _read(document, source)
+
+
+def _open(source: Source) -> Any:
+    document = mupdf().open(source.path, filetype="pdf")
+    if document.needs_pass:
+        document.close()
+        raise EncryptedDocument(
+            f"{source.name} is protected: a password is needed to open it.",
+            path=source.name,
+            hint="Save a copy without the password and add that.",
+        )
+    if not document.page_count:
+        document.close()
+        raise UnreadableDocument(
+            f"{source.name} is not a readable PDF: it has no pages.",
+            path=source.name,
+            hint="The file may be truncated; fetch or export it again.",
+        )
+    return document
+
+
+def _read(document: Any, source: Source) -> ParsedDocument:
+    pages: list[PageText] = []
+    pictures: list[int] = []
+    undecoded: list[int] = []
+    for index, page in enumerate(document):
+        text = read_page(page)
+        text.pieces = with_ruled_tables(text.pieces, text.rules)
+        if _is_undecoded(text):
+            undecoded.append(index + 1)
+        if not text.pieces and not text.asides and page.get_images():
+            pictures.append(index + 1)
+        pages.append(text)
+    attached, warnings = _attachments(document, source)
+    if not any(page.pieces or page.asides for page in pages) and not attached:
+        raise _without_text(source, pictures, len(pages), repaired=document.is_repaired)
+    if document.is_repaired:
+        warnings.append("The file is damaged and was repaired: parts of it may be missing.")
+    if pictures:
+        warnings.append(f"{_named(pictures)} only pictures: not searchable without OCR.")
+    if undecoded:
+        warnings.append(f"{_named(undecoded)} text whose characters the file does not name: not searchable.")
+    markdowns = _markdowns(pages, document)
+    own = tuple(Page(ordinal=i, number=i, markdown=text) for i, text in enumerate(markdowns, 1))
+    return ParsedDocument(
+        media_type=MEDIA_TYPE,
+        pages=own + _after(attached, len(own)),
+        title=clean(str((document.metadata or {}).get("title") or "")).strip() or None,
+        warnings=tuple(warnings),
+    )
+
+
+def _markdowns(pages: Sequence[PageText], document: Any) -> list[str]:
+    outline = {outline_key(title): level for level, title, *_ in document.get_toc() if outline_key(title)}
+    drop_running_lines(pages)
+    style = read_style(pages, outline)
+    return [page_markdown(page, style) for page in pages]
+
+
+def _is_undecoded(page: PageText) -> bool:
+    """Whether most of the text is code points without meaning: the fonts lack a table of characters."""
+    text = "".join(piece.text for piece in page.pieces)
+    return len(text) >= 20 and len(_UNDECODED.findall(text)) > 0.5 * len(text)
+
+
+def _without_text(source: Source, pictures: Sequence[int], count: int, *, repaired: bool) -> DocumentError:
+    if pictures:
+        return NeedsOcr(
+            f"{source.name} has no text: its {count} {'page is a picture' if count == 1 else 'pages are pictures'}.",
+            path=source.name,
+            hint="It needs text recognition (OCR), which is not available; run it through an OCR program first.",
+        )
+    if repaired:
+        return UnreadableDocument(
+            f"{source.name} is damaged: no text could be recovered from it.",
+            path=source.name,
+            hint="The file may be truncated; fetch or export it again.",
+        )
+    return EmptyDocument(
+        f"{source.name} is blank: no page holds text or a picture.", path=source.name, hint="There is nothing to index."
+    )
+
+
+def _named(numbers: Sequence[int]) -> str:
+    """`Page 3 holds` or `Pages 3, 7 hold`."""
+    listed = ", ".join(map(str, numbers[:_MAX_NAMED]))
+    if len(numbers) > _MAX_NAMED:
+        listed += f" and {len(numbers) - _MAX_NAMED} more"
+    return f"Page {listed} holds" if len(numbers) == 1 else f"Pages {listed} hold"
+
+
+def _attachments(document: Any, source: Source) -> tuple[list[Page], list[str]]:
+    """Pages of embedded files, labelled with the file's name, and what could not be read."""
+    pages: list[Page] = []
+    warnings: list[str] = []
+    for key in document.embfile_names():
+        info = document.embfile_info(key)
+        name = clean(str(info.get("ufilename") or info.get("filename") or key)).strip() or "attachment"
+        try:
+            read = source.read_child(document.embfile_get(key), name)
+        except DocumentError as error:
+            warnings.append(f"Attachment {name}: {error.message}")
+            continue
+        warnings += [f"Attachment {name}: {warning}" for warning in read.warnings]
+        for page in read.pages:
+            label = f"attachment {name}" + (f", {page.label}" if page.label else "")
+            pages.append(Page(ordinal=1, number=page.number, label=label, markdown=page.markdown))
+    return pages, warnings
+
+
+def _after(pages: Sequence[Page], count: int) -> tuple[Page, ...]:
+    return tuple(
+        Page(ordinal=ordinal, number=page.number, label=page.label, markdown=page.markdown)
+        for ordinal, page in enumerate(pages, count + 1)
+    )

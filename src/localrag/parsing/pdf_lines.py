@@ -1,0 +1,333 @@
+"""One PDF page -> its pieces of text and its ruled lines, upright, with the geometry the layout steps need.
+
+A piece is a run of words on one baseline without a wide gap: a line of a paragraph, or one cell of a table row.
+MuPDF already groups glyphs into lines, but splits one line where the font changes (`T` `able of` `Contents`) and
+joins cells that stand close (`34,229 $`), so pieces are rebuilt from words and their gaps.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from localrag.parsing.pdf_rules import Rule, read_rules, turned
+
+SOFT_HYPHEN = "\u00ad"
+# Zero-width and bidi controls carry no text; the soft hyphen stays until lines are joined.
+_INVISIBLE = re.compile("[\u0000-\u0008\u000b-\u001f\u007f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+# Latin ligatures and Arabic presentation forms: shapes of other letters, which no one types into a search box.
+_PRESENTATION = re.compile("[\ufb00-\ufb06\ufb50-\ufdff\ufe70-\ufefe]+")
+_NUMBER = re.compile(r"[$€£¥(]*[-–—+]?[$€£¥]?\(?[\d.,]*\d[\d.,]*\)?[%)*x]*|[-–—]+%?|N/?[AM]|n/?[am]|nm", re.ASCII)
+_CURRENCY = ("$", "€", "£", "¥", "US$", "($", "$(")
+_RTL = ("R", "AL")
+
+# In units of the font size. A space is 0.25 to 0.33, justified text stretches it to about 0.8; columns of numbers
+# may stand as close as 0.5. Below _GLUE two parts of one word were split by a font change.
+_CELL_GAP = 1.0
+_NUMBER_GAP = 0.45
+_GLUE = 0.12
+
+
+@dataclass(slots=True)
+class Table:
+    """Cells by row, every row as long as the header; the header is None when the table shows none."""
+
+    header: list[str] | None
+    body: list[list[str]]
+    caption: str = ""
+
+
+@dataclass(slots=True)
+class Piece:
+    """A run of words on one baseline. y grows downward; `size` is the font size in points.
+
+    A ruled table is one piece too, so that it keeps its place in the reading order; `table` holds its cells.
+    """
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+    baseline: float
+    size: float
+    bold: bool
+    italic: bool
+    mono: bool
+    text: str
+    space_before: bool = False
+    space_after: bool = False
+    table: Table | None = None
+
+    @property
+    def width(self) -> float:
+        return self.x1 - self.x0
+
+    @property
+    def middle(self) -> float:
+        return (self.x0 + self.x1) / 2
+
+
+@dataclass(slots=True)
+class PageText:
+    """What stands on a page. `asides` are lines that run in another direction than most of the page."""
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+    pieces: list[Piece] = field(default_factory=list)
+    asides: list[str] = field(default_factory=list)
+    rules: list[Rule] = field(default_factory=list)
+    rtl: bool = False
+    size: float = 10.0
+
+
+@dataclass(slots=True)
+class _Word:
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+    text: str
+    spaced: bool  # white space before it
+
+
+@dataclass(slots=True)
+class _Line:
+    words: list[_Word]
+    baseline: float
+    size: float
+    bold: bool
+    italic: bool
+    mono: bool
+    space_after: bool
+
+
+def mupdf() -> Any:
+    """PyMuPDF, which has few types; MuPDF's own messages on damaged files are kept off the terminal."""
+    # Deferred: 60 MB of native code that no other format needs.
+    import pymupdf
+
+    engine: Any = pymupdf
+    engine.TOOLS.mupdf_display_errors(False)
+    engine.TOOLS.mupdf_display_warnings(False)
+    return engine
+
+
+def clean(text: str) -> str:
+    """The text without control characters, with ligatures and presentation forms as plain letters."""
+    text = _INVISIBLE.sub("", text)
+    return _PRESENTATION.sub(lambda match: unicodedata.normalize("NFKC", match.group()), text)
+
+
+def is_number(text: str) -> bool:
+    """Whether a table cell holds a figure: `1,234`, `$ (5.2)%`, a dash, N/A."""
+    return _NUMBER.fullmatch(text.replace(" ", "").replace("\u00a0", "")) is not None
+
+
+def read_page(page: Any) -> PageText:
+    """The page's pieces in reading direction, top to bottom, and its rules."""
+    pymupdf = mupdf()
+    flags = (
+        pymupdf.TEXT_PRESERVE_LIGATURES
+        | pymupdf.TEXT_PRESERVE_WHITESPACE
+        | pymupdf.TEXT_MEDIABOX_CLIP
+        | pymupdf.TEXT_COLLECT_VECTORS
+    )
+    textpage = page.get_textpage(flags=flags)
+    blocks = textpage.extractDICT()["blocks"]
+    words: dict[tuple[int, int], list[Any]] = {}
+    for word in textpage.extractWORDS():
+        words.setdefault((word[5], word[6]), []).append(word)
+    texts = [block for block in blocks if block["type"] == 0]
+    turn = _main_direction(texts)
+    box = turned(tuple(page.cropbox if page.rotation else page.rect), turn)
+    result = PageText(*box)
+    lines: list[_Line] = []
+    for block_number, block in enumerate(texts):
+        for line_number, line in enumerate(block["lines"]):
+            if _direction(line["dir"]) == turn:
+                lines.append(_read_line(line, words.get((block_number, line_number), []), turn))
+            elif text := clean("".join(span["text"] for span in line["spans"])).strip():
+                result.asides.append(text)
+    result.rules = read_rules([block for block in blocks if block["type"] == 3], turn)
+    walls = [rule for rule in result.rules if rule.x0 == rule.x1]
+    lines = _once([line for line in lines if line.words])
+    result.size = _usual_size(lines)
+    result.rtl = _is_rtl(lines)
+    result.pieces = _pieces(lines, walls, result.rtl)
+    return result
+
+
+def _direction(vector: tuple[float, float]) -> int:
+    """Quarter turns: 0 reads rightward, 1 downward, 2 leftward, 3 upward; slight slants count as straight."""
+    dx, dy = vector
+    if abs(dx) >= abs(dy):
+        return 0 if dx > 0 else 2
+    return 1 if dy > 0 else 3
+
+
+def _main_direction(blocks: list[Any]) -> int:
+    votes: Counter[int] = Counter()
+    for block in blocks:
+        for line in block["lines"]:
+            votes[_direction(line["dir"])] += sum(len(span["text"]) for span in line["spans"])
+    return votes.most_common(1)[0][0] if votes else 0
+
+
+def _read_line(line: Any, words: list[Any], turn: int) -> _Line:
+    sizes: Counter[float] = Counter()
+    bold = italic = mono = total = 0
+    for span in line["spans"]:
+        count = len(span["text"].strip())
+        sizes[round(span["size"], 1)] += count
+        total += count
+        if span["flags"] & 16:
+            bold += count
+        if span["flags"] & 2:
+            italic += count
+        if span["flags"] & 8:
+            mono += count
+    ox, oy = line["spans"][0]["origin"]
+    baseline = turned((ox, oy, ox, oy), turn)[1]
+    text = "".join(span["text"] for span in line["spans"])
+    if sum(len(word[4]) for word in words) < len("".join(text.split())):
+        # MuPDF's words leave out private-use characters, which is what bullets of symbol fonts are.
+        words = [(*span["bbox"], span["text"].strip()) for span in line["spans"] if span["text"].strip()]
+    return _Line(
+        words=_spaced_words(text, words, turn),
+        space_after=text[-1:].isspace(),
+        baseline=baseline,
+        size=max(sizes.most_common(1)[0][0], 1.0),
+        bold=total > 0 and bold >= 0.8 * total,
+        italic=total > 0 and italic >= 0.8 * total,
+        mono=total > 0 and mono >= 0.8 * total,
+    )
+
+
+def _spaced_words(text: str, words: list[Any], turn: int) -> list[_Word]:
+    """The words of one line, each told apart from a part of a word by the white space in the line's own text."""
+    result = []
+    position = 0
+    for word in words:
+        found = text.find(word[4], position)
+        spaced = found > position or found < 0
+        position = found + len(word[4]) if found >= 0 else position
+        if cleaned := clean(word[4]).strip():
+            result.append(_Word(*turned(word, turn), text=cleaned, spaced=spaced))
+    return result
+
+
+def _once(lines: list[_Line]) -> list[_Line]:
+    """The lines without those printed again in the same place, as some programs do to make them bold."""
+    result: list[_Line] = []
+    places: dict[str, list[_Line]] = {}
+    for line in lines:
+        same = places.setdefault("".join(word.text for word in line.words), [])
+        first = line.words[0]
+        if any(abs(o.words[0].x0 - first.x0) <= 1.5 and abs(o.baseline - line.baseline) <= 1.5 for o in same):
+            continue
+        same.append(line)
+        result.append(line)
+    return result
+
+
+def _usual_size(lines: list[_Line]) -> float:
+    sizes: Counter[float] = Counter()
+    for line in lines:
+        sizes[round(line.size * 2) / 2] += sum(len(word.text) for word in line.words)
+    return sizes.most_common(1)[0][0] if sizes else 10.0
+
+
+def _is_rtl(lines: list[_Line]) -> bool:
+    text = "".join(word.text for line in lines for word in line.words)
+    if text.isascii():
+        return False
+    strong = [kind for kind in map(unicodedata.bidirectional, text) if kind in ("L", *_RTL)]
+    return sum(kind in _RTL for kind in strong) * 2 > len(strong)
+
+
+def _pieces(lines: list[_Line], walls: list[Rule], rtl: bool) -> list[Piece]:
+    """Words to pieces: cut at wide gaps and at vertical rules; neighbours on one baseline without a gap are joined."""
+    runs = [run for line in lines for run in _split(line, walls)]
+    runs.sort(key=lambda run: (round(run.baseline), -run.x1 if rtl else run.x0))
+    result: list[Piece] = []
+    for run in runs:
+        before = result[-1] if result else None
+        if before is not None and _joins(before, run, rtl) and not _walled(before, run, walls):
+            _join(before, run, rtl)
+        else:
+            result.append(run)
+    return result
+
+
+def _split(line: _Line, walls: list[Rule]) -> Iterable[Piece]:
+    run: list[_Word] = []
+    for word in line.words:
+        if run and (_is_cell_gap(run[-1], word, line.size) or (walls and _walled(run[-1], word, walls))):
+            yield _piece(run, line)
+            run = []
+        run.append(word)
+    if run:
+        yield _piece(run, line)
+
+
+def _is_cell_gap(left: _Word, right: _Word, size: float) -> bool:
+    gap = max(right.x0 - left.x1, left.x0 - right.x1) / size
+    if gap >= _CELL_GAP:
+        return True
+    if right.text in _CURRENCY and is_number(left.text):
+        return True
+    return gap >= _NUMBER_GAP and is_number(left.text) and is_number(right.text) and left.text not in _CURRENCY
+
+
+def _walled(left: _Word | Piece, right: _Word | Piece, walls: list[Rule]) -> bool:
+    """Whether a vertical rule stands between the two."""
+    if left.x0 > right.x0:
+        left, right = right, left
+    middle = (left.y0 + left.y1) / 2
+    return any(left.x1 - 1 <= wall.x0 <= right.x0 + 1 and wall.y0 <= middle <= wall.y1 for wall in walls)
+
+
+def _piece(words: list[_Word], line: _Line) -> Piece:
+    text = words[0].text + "".join(f" {word.text}" if word.spaced else word.text for word in words[1:])
+    return Piece(
+        x0=min(word.x0 for word in words),
+        y0=min(word.y0 for word in words),
+        x1=max(word.x1 for word in words),
+        y1=max(word.y1 for word in words),
+        baseline=line.baseline,
+        size=line.size,
+        bold=line.bold,
+        italic=line.italic,
+        mono=line.mono,
+        text=text,
+        space_before=words[0].spaced,
+        space_after=words[-1] is not line.words[-1] or line.space_after,
+    )
+
+
+def _joins(left: Piece, right: Piece, rtl: bool) -> bool:
+    size = max(left.size, right.size)
+    if abs(left.baseline - right.baseline) > 0.35 * size:
+        return False
+    gap = left.x0 - right.x1 if rtl else right.x0 - left.x1
+    if right.text in _CURRENCY or (is_number(right.text) and is_number(left.text)):
+        return -0.3 * size < gap < _GLUE * size
+    return -0.5 * size < gap < 0.6 * size
+
+
+def _join(left: Piece, right: Piece, rtl: bool) -> None:
+    gap = left.x0 - right.x1 if rtl else right.x0 - left.x1
+    spaced = left.space_after or right.space_before or gap >= _GLUE * max(left.size, right.size)
+    if len(right.text) > len(left.text):
+        left.size, left.baseline = right.size, right.baseline
+        left.bold, left.italic, left.mono = right.bold, right.italic, right.mono
+    left.text = f"{left.text} {right.text}" if spaced else f"{left.text}{right.text}"
+    left.space_after = right.space_after
+    left.x0, left.y0 = min(left.x0, right.x0), min(left.y0, right.y0)
+    left.x1, left.y1 = max(left.x1, right.x1), max(left.y1, right.y1)
