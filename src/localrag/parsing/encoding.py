@@ -11,8 +11,9 @@ from functools import lru_cache
 
 from localrag.parsing.encoding_models import likeliest
 
-# A sample this long decides; scoring more costs time and changes nothing.
+# What is looked at to see UTF-16, and what is scored under every candidate: more costs time and changes nothing.
 _SAMPLE_BYTES = 64 * 1024
+_SCORED_BYTES = 8 * 1024
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),  # before UTF-16, whose mark it begins with
@@ -50,10 +51,24 @@ def decode_text(data: bytes, declared: str | None = None) -> tuple[str, str]:
         text = _strictly(data, named)
         if text is not None:
             return text, named
-    if _is_damaged_utf8(data):
-        return data.decode("utf-8", errors="replace"), "utf-8"
-    encoding = likeliest(data[:_SAMPLE_BYTES], whole=len(data) <= _SAMPLE_BYTES)
+    sample = _telling_lines(data)
+    encoding = "utf-8" if _is_damaged_utf8(sample) else likeliest(sample)
     return data.decode(encoding, errors="replace"), encoding
+
+
+def _telling_lines(data: bytes) -> bytes:
+    """The first lines that are not plain ASCII, which alone tell encodings apart; LF is never part of a character."""
+    if len(data) <= _SCORED_BYTES:
+        return data
+    lines: list[bytes] = []
+    size = 0
+    for line in data.splitlines(keepends=True):
+        if not line.isascii():
+            lines.append(line)
+            size += len(line)
+            if size > _SCORED_BYTES:
+                break
+    return b"".join(lines)[: 2 * _SCORED_BYTES]
 
 
 def sniff_unicode(data: bytes) -> str | None:

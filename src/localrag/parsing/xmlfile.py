@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html.entities
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,12 +31,23 @@ _VALUE_CHARS = 200
 _DECLARATION = re.compile(r"^\ufeff?\s*<\?xml\s[^>]*\?>")
 _DECLARED = re.compile(rb"""^(?:\xef\xbb\xbf)?\s*<\?xml[^>]*?encoding\s*=\s*["']([\w.:-]+)["']""")
 _ENTITY = re.compile(r"&([A-Za-z][A-Za-z0-9]{1,31});")
+_DECLARED_ENTITY = re.compile(r"<!ENTITY\s+([\w.:-]+)\s")
+# ISO 8879's names for Greek letters, which HTML does not have: agr is alpha, Agr is Alpha.
+_GREEK = "a b g d e z ee th i k l m n x o p r s t u ph kh ps oh"
+_ISO_GREEK = {
+    f"{(latin.capitalize() if capital else latin)}gr": letter.upper() if capital else letter
+    for latin, letter in zip(_GREEK.split(), "αβγδεζηθικλμνξοπρστυφχψω", strict=True)
+    for capital in (False, True)
+}
 _PREDEFINED = frozenset({"amp", "lt", "gt", "quot", "apos"})
 _TITLES = frozenset({"title", "article-title", "chapter-title", "heading", "headline", "head", "subject-title",
                      "caption-title", "h1", "h2", "h3", "h4", "h5", "h6"})  # fmt: skip
 _PROSE = frozenset({"p", "para", "paragraph", "ptext", "abstract", "summary", "description", "body", "content"})
 # Attributes that identify or link elements, and say nothing to a reader.
 _SILENT_ATTRIBUTES = frozenset({"id", "class", "style", "rid", "href", "idref", "ref-type", "xmlns", "lang", "space"})
+# Of an element that holds others, only attributes that name it are kept; the rest is layout and bookkeeping.
+_NAMING_ATTRIBUTES = frozenset({"name", "title", "label", "alt", "caption", "description", "value", "key", "text",
+                                "date", "n", "number"})  # fmt: skip
 
 
 def read(source: Source) -> ParsedDocument:
@@ -44,12 +56,13 @@ def read(source: Source) -> ParsedDocument:
     declared = _DECLARED.match(data)
     text, _ = decode_text(data, declared[1].decode("ascii") if declared else None)
     root = _parsed(text.replace("\x00", ""), source.name)
+    _strip_wrappers(root)
     walker = _Walker(entities=_plain_entities(root.getroottree()), name=source.name)
     walker.element(root, path="", depth=1, level=1)
     walker.end_block()
     skipped = ", ".join(sorted(walker.skipped)[:10])
     warnings = (f"Entities that were not expanded: {skipped}.",) if skipped else ()
-    pages = tuple(_pages(walker.blocks))
+    pages = tuple(_pages(walker.blocks, _local(root)))
     return ParsedDocument(media_type="application/xml", pages=pages, title=walker.title, warnings=warnings)
 
 
@@ -57,15 +70,20 @@ def _parsed(text: str, name: str) -> Any:
     """The root element of the tree, entities unexpanded."""
     from lxml import etree  # deferred: only XML files need it
 
-    body = _DECLARATION.sub("", text, count=1)
-    if "<!DOCTYPE" not in body[: len(body) // 2 + 1024]:
-        # Without a document type nothing can declare entities; HTML's are what writers mean by them.
-        body = _ENTITY.sub(_html_entity, body)
+    body = _DECLARATION.sub("", text, count=1).strip()
     parser = etree.XMLParser(
         resolve_entities=False, load_dtd=False, no_network=True, huge_tree=False, remove_comments=True, remove_pis=True
     )
     try:
-        return etree.fromstring(body.strip().encode("utf-8", errors="replace"), parser)
+        try:
+            return etree.fromstring(body.encode("utf-8", errors="replace"), parser)
+        except etree.XMLSyntaxError as error:
+            if getattr(error, "code", None) != etree.ErrorTypes.ERR_UNDECLARED_ENTITY:
+                raise
+            # HTML's entities are what writers mean by those they forgot to declare.
+            declared = frozenset(_DECLARED_ENTITY.findall(body)) | _PREDEFINED
+            known = _ENTITY.sub(lambda match: match[0] if match[1] in declared else _replacement(match[1]), body)
+            return etree.fromstring(known.encode("utf-8", errors="replace"), parser)
     except etree.XMLSyntaxError as error:
         if "depth" in str(error).lower():
             raise _too_deep(name) from error
@@ -76,16 +94,50 @@ def _parsed(text: str, name: str) -> Any:
         ) from error
 
 
+def _replacement(name: str) -> str:
+    """The character of a well-known entity; for others its name, as text."""
+    return _known_entity(name) or f"&amp;{name};"
+
+
+def _known_entity(name: str) -> str | None:
+    return html.entities.html5.get(f"{name};") or _ISO_GREEK.get(name)
+
+
 def _too_deep(name: str) -> DocumentTooLarge:
     return DocumentTooLarge(
         f"{name} nests elements more than {_MAX_DEPTH} levels deep.", path=name, hint="Flatten the XML and try again."
     )
 
 
-def _html_entity(match: re.Match[str]) -> str:
-    if match[1] in _PREDEFINED:
-        return match[0]
-    return html.entities.html5.get(f"{match[1]};", f"&amp;{match[1]};")
+# A wrapper is seen under at least this many kinds of parents ...
+_WRAPPER_PARENTS = 5
+# ... and mostly is all its parent holds.
+_WRAPPER_ALONE = 0.5
+
+
+def _strip_wrappers(root: Any) -> None:
+    """Dissolves elements that only hold text on behalf of their parents (PDAT in patents, text runs in exports).
+
+    With them, every sentence with an index or an emphasis in it would fall to pieces.
+    """
+    from lxml import etree  # loaded already
+
+    parents: dict[str, set[str]] = {}
+    alone: Counter[str] = Counter()
+    total: Counter[str] = Counter()
+    for element in root.iterdescendants(etree.Element):
+        if len(element) == 0 and not element.attrib and _local(element) not in _TITLES | _PROSE:
+            tag, parent = str(element.tag), element.getparent()
+            parents.setdefault(tag, set()).add(str(parent.tag))
+            total[tag] += 1
+            alone[tag] += len(parent) == 1 and not (parent.text or "").strip()
+    wrappers = [
+        tag
+        for tag, kinds in parents.items()
+        if len(kinds) >= _WRAPPER_PARENTS and alone[tag] >= _WRAPPER_ALONE * total[tag]
+    ]
+    if wrappers:
+        etree.strip_tags(root, *wrappers)
 
 
 def _plain_entities(tree: Any) -> dict[str, str]:
@@ -118,6 +170,7 @@ class _Walker:
     skipped: set[str] = field(default_factory=set)
     title: str | None = None
     _lines: list[str] = field(default_factory=list)
+    _chars: int = 0
     _path: str = ""
 
     def element(self, element: Any, path: str, depth: int, level: int) -> None:
@@ -131,7 +184,7 @@ class _Walker:
         if len(children) > 1:
             self.end_block()
         self._path = self._path if self._lines else path
-        self._attributes_line(element)
+        self._attributes_line(element, _NAMING_ATTRIBUTES)
         inner = level + 1 if any(_local(child) in _TITLES for child in children) else level
         names = [_local(child) for child in children]
         seen: dict[str, int] = {}
@@ -142,11 +195,19 @@ class _Walker:
         if len(children) > 1:
             self.end_block()
 
+    def _add(self, line: str) -> None:
+        """Adds a line to the block; a block as long as a page is closed, and goes on as the next one."""
+        self._chars += len(line) + 2
+        if self._chars > _PAGE_CHARS:
+            self.end_block()
+            self._chars = len(line) + 2
+        self._lines.append(line)
+
     def end_block(self) -> None:
         """Closes the block that is being filled."""
         if self._lines:
             self.blocks.append(_Block(self._path, tuple(self._lines)))
-        self._lines = []
+        self._lines, self._chars = [], 0
 
     def _is_prose(self, element: Any) -> bool:
         """Whether text and child elements are mixed: then the children are words of a sentence."""
@@ -155,24 +216,25 @@ class _Walker:
     def _leaf(self, element: Any, path: str, level: int) -> None:
         text = " ".join(self._text(element).split())
         name = _local(element)
-        self._path = self._path if self._lines else path
+        parent = path.rpartition("/")[0]
+        self._path = self._path if self._lines else parent
         if not text:
             self._attributes_line(element)
         elif name in _TITLES and len(text) <= _TITLE_CHARS:
             self.end_block()
-            self._path = path
+            self._path = parent
             self.title = self.title or text
-            self._lines.append(f"{'#' * min(level, 6)} {text}")
+            self._add(f"{'#' * min(level, 6)} {text}")
         elif name in _PROSE or len(text) > _VALUE_CHARS:
-            self._lines.append(text)
+            self._add(text)
         else:
             attributes = _attributes(element)
-            self._lines.append(f"- {name}{f' ({attributes})' if attributes else ''}: {text}")
+            self._add(f"- {name}{f' ({attributes})' if attributes else ''}: {text}")
 
-    def _attributes_line(self, element: Any) -> None:
-        attributes = _attributes(element)
+    def _attributes_line(self, element: Any, only: frozenset[str] | None = None) -> None:
+        attributes = _attributes(element, only)
         if attributes:
-            self._lines.append(f"- {_local(element)}: {attributes}")
+            self._add(f"- {_local(element)}: {attributes}")
 
     def _text(self, element: Any) -> str:
         """All text in the element; parts that are structures of their own are set off by spaces."""
@@ -192,7 +254,7 @@ class _Walker:
 
     def _entity(self, reference: Any) -> str:
         name = reference.name
-        found = self.entities.get(name) or html.entities.html5.get(f"{name};")
+        found = self.entities.get(name) or _known_entity(name)
         if found is None:
             self.skipped.add(name)
         return found or ""
@@ -203,23 +265,24 @@ def _local(element: Any) -> str:
     return str(element.tag).rpartition("}")[2]
 
 
-def _attributes(element: Any) -> str:
+def _attributes(element: Any, only: frozenset[str] | None = None) -> str:
+    """`currency: EUR; date: 2020-01-01`: the attributes in no namespace that say something, or those in `only`."""
     shown = ((key.rpartition("}"), " ".join(value.split())) for key, value in element.attrib.items())
     return "; ".join(
         f"{local}: {value}"
         for (space, _, local), value in shown
-        if value and not space and local.lower() not in _SILENT_ATTRIBUTES
+        if value and not space and (local.lower() in only if only else local.lower() not in _SILENT_ATTRIBUTES)
     )
 
 
-def _pages(blocks: list[_Block]) -> Iterator[Page]:
+def _pages(blocks: list[_Block], root: str) -> Iterator[Page]:
     held: list[_Block] = []
     chars = ordinal = 0
     for block in [*blocks, None]:
         size = sum(len(line) + 2 for line in block.lines) if block else 0
         if held and (block is None or chars + size > _PAGE_CHARS):
             ordinal += 1
-            yield Page(ordinal=ordinal, label=_label(held), markdown="\n\n".join(_markdown(one) for one in held))
+            yield Page(ordinal=ordinal, label=_label(held, root), markdown="\n\n".join(_markdown(one) for one in held))
             held, chars = [], 0
         if block is not None:
             held.append(block)
@@ -235,7 +298,7 @@ def _markdown(block: _Block) -> str:
     return "".join(pieces)
 
 
-def _label(blocks: list[_Block]) -> str | None:
+def _label(blocks: list[_Block], root: str) -> str:
     """The parts of the tree the page begins and ends in, three steps deep."""
-    first, last = ("/".join(block.path.split("/")[:3]) for block in (blocks[0], blocks[-1]))
-    return (first or last or None) if first == last or not first or not last else f"{first}..{last}"
+    first, last = ("/".join(block.path.split("/")[:3]) or root for block in (blocks[0], blocks[-1]))
+    return first if first == last else f"{first}..{last}"

@@ -35,6 +35,8 @@ _MAX_WARNINGS = 50
 # When no member could be read, the first of these kinds tells best what to do about the archive.
 _TELLING = (DocumentTooLarge, EncryptedDocument, NeedsOcr, UnreadableDocument, UnsupportedDocument, EmptyDocument)
 
+_NOTHING_READ = " could be read: "
+
 
 def read(source: Source) -> ParsedDocument:
     """The pages of all members that can be read, by member path."""
@@ -118,4 +120,6 @@ def _nothing_read(name: str, errors: Sequence[DocumentError]) -> DocumentError:
     if not errors:
         return EmptyDocument(f"{name} holds no files to read.", path=name, hint="Add the files themselves.")
     first = min(errors, key=lambda error: next((i for i, kind in enumerate(_TELLING) if isinstance(error, kind)), 99))
-    return type(first)(f"No file in {name} could be read: {first.message}", path=name, hint=first.hint)
+    # Of archives in archives only the innermost reason is told.
+    reason = first.message.rpartition(_NOTHING_READ)[2]
+    return type(first)(f"No file in {name}{_NOTHING_READ}{reason}", path=name, hint=first.hint)
