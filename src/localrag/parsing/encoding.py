@@ -93,7 +93,8 @@ def _is_utf16(sample: bytes, encoding: str, high: bytes, low: bytes) -> bool:
     other high bytes of one script take few values: 1 or 2 for alphabets, some 80 for Han, against 200 of 256 at random.
     """
     nuls = high.count(0)
-    if low.count(0) > 0.01 * nuls or nuls < 0.01 * len(high):
+    # Some low bytes are NUL as well: that of U+4E00, the Chinese "one", is.
+    if low.count(0) > 0.5 * nuls or nuls < 0.01 * len(high):
         return False
     if nuls > 0.4 * len(high):
         return True

@@ -1,0 +1,160 @@
+"""The type of a file: from its content first, from its extension second."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import random
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from localrag.errors import DocumentError, UnreadableDocument, UnsupportedDocument
+from localrag.parsing.detect import FORMATS, SUPPORTED_TYPES, detect, extension
+from localrag.parsing.source import Limits
+
+OFFICE = "application/vnd.openxmlformats-officedocument"
+
+
+def _detected(tmp_path: Path, name: str, content: bytes) -> str:
+    path = tmp_path / "content"
+    path.write_bytes(content)
+    return detect(path, name, Limits()).name
+
+
+def _zip(members: dict[str, str]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, text in members.items():
+            archive.writestr(name, text)
+    return buffer.getvalue()
+
+
+def _package(main: str) -> bytes:
+    types = f'<Types><Override PartName="/x/main.xml" ContentType="{OFFICE}.{main}.main+xml"/></Types>'
+    return _zip({"[Content_Types].xml": types, "x/main.xml": "<x/>"})
+
+
+NOTEBOOK = json.dumps({"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "found"),
+    [
+        ("a.pdf", b"%PDF-1.7\n", "pdf"),
+        ("a.txt", b"%PDF-1.7\n", "pdf"),
+        ("a.pdf", b"junk before\n%PDF-1.4\n", "pdf"),
+        ("about-pdf.md", b"A file begins with %PDF-1.4.\n", "md"),
+        ("a.pdf", _package("wordprocessingml.document"), "docx"),
+        ("a.zip", _package("presentationml.slideshow"), "pptx"),
+        ("a.docx", _package("spreadsheetml.sheet"), "xlsx"),
+        ("a.bin", _zip({"[Content_Types].xml": "<Types/>", "word/document.xml": "<x/>"}), "docx"),
+        ("a.zip", _zip({"mimetype": "application/epub+zip", "x": ""}), "epub"),
+        ("a.zip", _zip({"META-INF/container.xml": "<x/>"}), "epub"),
+        ("a.docx", _zip({"notes.txt": "x"}), "zip"),
+        ("a.zip", _zip({}), "zip"),
+        ("a.xls", b"\x09\x04\x06\x00\x00\x00\x10\x00" + bytes(20), "xls"),
+        ("a.txt", b"<!DOCTYPE html><p>x", "html"),
+        ("a.xml", b'<?xml version="1.0"?>\n<!DOCTYPE html PUBLIC "x" "y"><html>', "html"),
+        ("a.txt", b"<!-- c -->\n <HTML lang=en>", "html"),
+        ("a.htm", b"no tags at all", "html"),
+        ("a.html", '<?xml version="1.0"?><html>'.encode("utf-16"), "html"),
+        ("a.txt", b'<?xml version="1.0"?><a/>', "xml"),
+        ("a.txt", '<?xml version="1.0"?><a/>'.encode("utf-16"), "xml"),
+        ("a.unknown", b"<records><r>1</r></records>", "xml"),
+        ("readme.md", b"<h1 align=center>Title</h1>\ntext", "md"),
+        ("a.ipynb", NOTEBOOK, "ipynb"),
+        ("a.json", NOTEBOOK, "ipynb"),
+        ("a", NOTEBOOK, "ipynb"),
+        ("a.json", b'{"x": {"nbformat": 4}}', "json"),
+        ("a.json", b"[1,", "json"),
+        ("a", b'{"x": 1}', "json"),
+        ("a", b"{not json}", "txt"),
+        ("a.txt", b'{"x": 1}', "txt"),
+        ("a.csv", b"a,b\n1,2\n", "csv"),
+        ("a.tsv", b"a\tb\n", "csv"),
+        ("a.csv", b"a,b,c\n\x00,2,3\n", "csv"),
+        ("a.xls", b"a\tb\n1\t2\n", "csv"),
+        ("A.MARKDOWN", b"# x", "md"),
+        ("README", b"words", "txt"),
+        ("main.py", b"print(1)", "txt"),
+        ("a.txt", b"BM25 is a ranking function.", "txt"),
+        ("a.txt", b"MZ is a prefix", "txt"),
+        ("a.txt", "schön".encode("utf-16-le"), "txt"),
+    ],
+)
+def test_content_decides_and_the_extension_chooses_among_texts(
+    tmp_path: Path, name: str, content: bytes, found: str
+) -> None:
+    assert _detected(tmp_path, name, content) == found
+
+
+BINARY = random.Random(3).randbytes(5000)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "kind", "word"),
+    [
+        ("a.png", b"\x89PNG\r\n\x1a\n" + bytes(20), UnsupportedDocument, "PNG picture"),
+        ("a.txt", b"\xff\xd8\xff\xe0" + BINARY, UnsupportedDocument, "JPEG picture"),
+        ("a.exe", b"MZ\x90\x00" + bytes(60), UnsupportedDocument, "program"),
+        ("a.7z", b"7z\xbc\xaf\x27\x1c" + BINARY, UnsupportedDocument, "7-Zip"),
+        ("a.tar", bytes(257) + b"ustar" + bytes(200), UnsupportedDocument, "tar"),
+        ("a.bin", BINARY, UnsupportedDocument, "unknown binary"),
+        ("a.eml", b"Subject: x\n\ny", UnsupportedDocument, "e-mail"),
+        ("a.rtf", b"{\\rtf1 x}", UnsupportedDocument, "RTF"),
+        ("a.odt", _zip({"mimetype": "application/vnd.oasis.opendocument.text"}), UnsupportedDocument, "OpenDocument"),
+        ("a.xlsb", _zip({"xl/workbook.bin": "x"}), UnsupportedDocument, "xlsb"),
+        ("a.txt", BINARY, UnreadableDocument, "binary data"),
+        ("a.csv", b"\x00\x01\x02" * 50, UnreadableDocument, "binary data"),
+        ("a.pdf", BINARY, UnreadableDocument, "damaged"),
+        ("a.pdf", b"just words", UnreadableDocument, "plain text"),
+        ("a.docx", b"PK\x03\x04" + BINARY, UnreadableDocument, "central directory"),
+        ("a.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + BINARY, UnreadableDocument, "OLE"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_what_it_is(
+    tmp_path: Path, name: str, content: bytes, kind: type[DocumentError], word: str
+) -> None:
+    with pytest.raises(kind) as caught:
+        _detected(tmp_path, name, content)
+    assert word in caught.value.message
+    assert name in caught.value.message
+    assert caught.value.hint
+
+
+def test_the_hint_for_a_picture_speaks_of_ocr_and_lists_the_types(tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedDocument) as caught:
+        _detected(tmp_path, "scan.png", b"\x89PNG\r\n\x1a\n")
+    assert "OCR" in caught.value.hint
+    assert SUPPORTED_TYPES in caught.value.hint
+
+
+def test_every_format_names_a_module_of_its_own() -> None:
+    assert len({one.module for one in FORMATS.values()}) == len(FORMATS) == 15  # htm is html
+    assert len({one.media_type for one in FORMATS.values()}) == 15
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [("a.PDF", "pdf"), ("dir.d/name", ""), ("dir\\a.Txt", "txt"), (".gitignore", ""), ("a.tar.gz", "gz"), ("", "")],
+)
+def test_the_extension_is_that_of_the_last_part(name: str, found: str) -> None:
+    assert extension(name) == found
+
+
+def test_truncated_and_flipped_archives_never_raise_anything_else(tmp_path: Path) -> None:
+    whole = _package("wordprocessingml.document")
+    chance = random.Random(7)
+    outcomes = set()
+    for turn in range(300):
+        data = bytearray(whole if turn % 2 else whole[: chance.randrange(4, len(whole))])
+        data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
+        try:
+            outcomes.add(_detected(tmp_path, "a.docx", bytes(data)))
+        except DocumentError as error:
+            outcomes.add(error.kind)
+    assert {"docx", "unreadable"} <= outcomes
+    assert os.listdir(tmp_path) == ["content"]  # noqa: PTH208 - nothing was unpacked beside it
