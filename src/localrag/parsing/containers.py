@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+import zipfile
 from pathlib import Path
 
 from localrag.errors import EncryptedDocument, UnreadableDocument, UnsupportedDocument
-from localrag.parsing.archive import open_archive
+from localrag.parsing.archive import DAMAGE, damaged, open_archive
 from localrag.parsing.source import Limits
 
 _CONTENT_TYPES = "[Content_Types].xml"
@@ -33,16 +34,24 @@ def zip_format(path: Path, name: str, limits: Limits) -> str:
         if "xl/workbook.bin" in members:
             raise _unsupported(name, "binary Excel workbook (.xlsb)", "Save it as .xlsx")
         if _CONTENT_TYPES in members:
-            with archive.open(_CONTENT_TYPES) as part:
-                types = part.read(_CONTENT_TYPES_BYTES)
+            types = _head(archive, _CONTENT_TYPES, name)
             kinds = [kind for pattern, kind in _OOXML_MAIN if pattern.search(types)]
             kinds += [kind for folder, kind in _OOXML_FOLDERS if any(member.startswith(folder) for member in members)]
             if kinds:
                 return kinds[0]
-        mimetype = archive.open("mimetype").read(200) if "mimetype" in members else b""
+        mimetype = _head(archive, "mimetype", name) if "mimetype" in members else b""
     if b"opendocument" in mimetype or b"sun.xml" in mimetype:
         raise _unsupported(name, "OpenDocument file", "Save it as .docx, .pptx or .xlsx")
     return "epub" if b"epub" in mimetype or "META-INF/container.xml" in members else "zip"
+
+
+def _head(archive: zipfile.ZipFile, member: str, name: str) -> bytes:
+    """The first bytes of a member, at most as many as it takes to name the format."""
+    try:
+        with archive.open(member) as part:
+            return part.read(_CONTENT_TYPES_BYTES)
+    except DAMAGE as error:
+        raise damaged(f"{member} in {name}", error, path=name) from error
 
 
 def ole_format(path: Path, name: str) -> str:
