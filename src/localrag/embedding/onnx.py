@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from localrag.embedding.registry import ModelSpec, verify
+from localrag.embedding.spec import ModelSpec, verify
 from localrag.embedding.tokenizer import FileTokenizer
 from localrag.errors import ModelError
 from localrag.protocols import Vectors
@@ -41,7 +41,9 @@ class OnnxEmbedder:
     def __init__(self, spec: ModelSpec, *, threads: int | None = None) -> None:
         self._spec = spec
         self._threads = threads if threads is not None else physical_cores()
-        self._tokenizer = FileTokenizer(spec.tokenizer_path, max_tokens=spec.max_tokens)
+        self._tokenizer = FileTokenizer(
+            spec.tokenizer_path, max_tokens=spec.max_tokens, document_prefix=spec.document_prefix
+        )
         self._lock = threading.Lock()
         self._loaded: InferenceSession | None = None
 

@@ -1,111 +1,66 @@
-"""Which embedding models are here, and what each needs to be used as it was trained."""
+"""The models that are here, the shipped one and those in the user's models folder, and an embedder for each."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
 
+from localrag.embedding.folder import read_folder
+from localrag.embedding.onnx import OnnxEmbedder
+from localrag.embedding.sentence_transformer import SentenceTransformerEmbedder
+from localrag.embedding.spec import SHIPPED, ModelSpec, folder_name, is_shipped
 from localrag.errors import ModelError
-from localrag.types import EmbeddingModel
+from localrag.protocols import Embedder
 
-Pooling: TypeAlias = Literal["cls", "mean"]
-Runtime: TypeAlias = Literal["onnx", "torch"]
-
-DEFAULT_MODEL = "bge-small-en-v1.5"
+__all__ = ["SHIPPED", "ModelSpec", "create_embedder", "find_model", "list_models"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelSpec:
-    """One embedding model on disk.
+def create_embedder(name: str, *, models_dir: Path, threads: int | None = None) -> Embedder:
+    """The embedder of that model; its weights load at the first text.
 
-    files: SHA-256 by path below `folder` of everything that shapes the vectors; checked when the model is loaded.
-        The first 12 digits of the model file's are the revision of the vectors.
-    max_tokens: of the model, special tokens included. pooling: how token states become one vector.
-    query_prefix, document_prefix: what the model was trained to see before each kind of text.
-    runtime: `onnx` runs with what localrag installs; `torch` (safetensors) needs the extra `localrag[torch]`.
-    """
-
-    name: str
-    folder: Path
-    model_file: str
-    files: Mapping[str, str]
-    dimension: int
-    max_tokens: int
-    pooling: Pooling = "cls"
-    query_prefix: str = ""
-    document_prefix: str = ""
-    runtime: Runtime = "onnx"
-
-    @property
-    def model_path(self) -> Path:
-        return self.folder / self.model_file
-
-    @property
-    def tokenizer_path(self) -> Path:
-        return self.folder / "tokenizer.json"
-
-    @property
-    def identity(self) -> EmbeddingModel:
-        """What an index remembers of the model that made its vectors."""
-        return EmbeddingModel(
-            name=self.name,
-            revision=self.files[self.model_file][:12],
-            dimension=self.dimension,
-            max_tokens=self.max_tokens,
-        )
-
-
-SHIPPED = ModelSpec(
-    name=DEFAULT_MODEL,
-    folder=Path(__file__).parent / "models" / DEFAULT_MODEL,
-    model_file="model.onnx",
-    files={
-        "model.onnx": "6c9c6101a956d62dfb5e7190c538226c0c5bb9cb27b651234b6df063ee7dbfe4",
-        "tokenizer.json": "ffb28886478b9b17a8c06f4fe6741b970d5dd3de13330ccc3b9f686df8a0545a",
-    },
-    dimension=384,
-    max_tokens=512,
-    pooling="cls",
-    query_prefix="Represent this sentence for searching relevant passages: ",
-)
-
-
-def verify(spec: ModelSpec) -> None:
-    """Returns when every file of the model is the one that was pinned; hashing 34 MB takes some 30 ms.
+    Args:
+        name: `bge-small-en-v1.5`, or what was pulled into `models_dir`.
+        models_dir: the user's models folder; it need not exist.
+        threads: texts embedded beside each other; by default one for each physical core.
 
     Raises:
-        ModelError: a file is missing or has other bytes.
+        ModelError: the model is not here, or its folder holds nothing that localrag loads.
     """
-    for name, expected in spec.files.items():
-        found = sha256_of(spec.folder / name)
-        if found != expected:
-            raise ModelError(
-                f"The file {name} of the model {spec.name} is damaged or was changed: "
-                f"expected SHA-256 {expected[:12]}…, found {found[:12]}….",
-                hint=_mend(spec),
-            )
+    spec = find_model(name, models_dir)
+    return OnnxEmbedder(spec, threads=threads) if spec.runtime == "onnx" else SentenceTransformerEmbedder(spec)
 
 
-def sha256_of(path: Path) -> str:
-    """SHA-256 of the file's bytes in hexadecimal.
+def list_models(models_dir: Path) -> list[ModelSpec]:
+    """All models that can be used, the shipped one first, then by name; folders that cannot are left out."""
+    found = [SHIPPED]
+    for folder in sorted(_folders(models_dir)):
+        try:
+            found.append(read_folder(folder, folder.name.replace("--", "/")))
+        except ModelError:
+            # `find_model` says what is wrong with it when it is asked for by name.
+            continue
+    return found
+
+
+def find_model(name: str, models_dir: Path) -> ModelSpec:
+    """The model of that name.
 
     Raises:
-        ModelError: the file cannot be read.
+        ModelError: it is not here, or its folder holds nothing that localrag loads.
     """
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise ModelError(
-            f"The model file {path} cannot be read: {error.strerror or error}.",
-            hint="Fetch the model again with `localrag models pull NAME`, or reinstall localrag.",
-        ) from error
+    if is_shipped(name):
+        return SHIPPED
+    folder = models_dir / folder_name(name)
+    # A name with `..` or a root in it would leave the models folder.
+    if folder.parent == models_dir and folder.is_dir():
+        return read_folder(folder, name)
+    here = ", ".join(spec.name for spec in list_models(models_dir))
+    raise ModelError(
+        f"The embedding model {name!r} is not here; there is: {here}.",
+        hint=f"Run `localrag models pull {name}`, or set LOCALRAG_EMBEDDING_MODEL to one of `localrag models list`.",
+    )
 
 
-def _mend(spec: ModelSpec) -> str:
-    if spec.folder == SHIPPED.folder:
-        return "Reinstall localrag, or restore the file from the repository."
-    return f"Fetch it again with `localrag models pull {spec.name}`."
+def _folders(models_dir: Path) -> list[Path]:
+    if not models_dir.is_dir():
+        return []
+    return [path for path in models_dir.iterdir() if path.is_dir() and not path.name.startswith(".")]

@@ -26,18 +26,22 @@ class FileTokenizer:
     Args:
         path: the `tokenizer.json`.
         max_tokens: the model's limit, special tokens included.
+        document_prefix: what the embedder puts before every document; its tokens are taken off the limit.
     """
 
-    def __init__(self, path: Path, *, max_tokens: int) -> None:
+    def __init__(self, path: Path, *, max_tokens: int, document_prefix: str = "") -> None:
         self._path = path
-        self._max_tokens = max_tokens
+        self._model_tokens = max_tokens
+        self._document_prefix = document_prefix
         self._lock = threading.Lock()
         self._loaded: _Tokenizer | None = None
 
     @property
     def max_tokens(self) -> int:
-        """The model's limit, special tokens included."""
-        return self._max_tokens
+        """What a document may have, special tokens included."""
+        if not self._document_prefix:
+            return self._model_tokens
+        return self._model_tokens - self.count(self._document_prefix)
 
     def count(self, text: str) -> int:
         """Tokens in the text, special tokens not included."""
@@ -51,15 +55,15 @@ class FileTokenizer:
         return offsets
 
     def input_ids(self, text: str) -> list[int]:
-        """Token ids as the model takes them: special tokens added, cut at `max_tokens` with both ends kept."""
+        """Token ids as the model takes them: special tokens added, cut at the model's limit."""
         ids: list[int] = self._tokenizer().encode(_encodable(text)).ids
-        if len(ids) <= self._max_tokens:
+        if len(ids) <= self._model_tokens:
             return ids
-        logger.debug("a text of %d tokens is cut at the model's %d", len(ids), self._max_tokens)
+        logger.debug("a text of %d tokens is cut at the model's %d", len(ids), self._model_tokens)
         # Only a closing token ([SEP], </s>) the tokenizer itself adds is put back.
         added: int = self._tokenizer().num_special_tokens_to_add(False)
         tail = ids[-1:] if added >= 1 else []
-        return ids[: self._max_tokens - len(tail)] + tail
+        return ids[: self._model_tokens - len(tail)] + tail
 
     def _tokenizer(self) -> _Tokenizer:
         if self._loaded is None:

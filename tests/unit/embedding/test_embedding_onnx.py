@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from localrag.embedding.onnx import OnnxEmbedder
-from localrag.embedding.registry import SHIPPED
+from localrag.embedding.spec import SHIPPED
 
 TEXTS = [
     "The contract may be ended with three months' notice.",
