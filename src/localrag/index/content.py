@@ -33,7 +33,12 @@ class ChunkTerms:
     @property
     def length(self) -> int:
         """Terms in all fields: the length BM25 sees."""
-        return len(self.body) + len(self.heading) + len(self.name)
+        return self.own_length + len(self.name)
+
+    @property
+    def own_length(self) -> int:
+        """Terms in text and headings, without the document's name."""
+        return len(self.body) + len(self.heading)
 
 
 def chunk_terms(chunk: Chunk, document_name: str) -> ChunkTerms:

@@ -259,23 +259,24 @@ class MemoryIndex:
         if not everything:
             return []
         groups = query_groups(text, {terms.language for terms in everything})
-        weighted = {id(terms): _weighted_frequencies(terms) for terms in everything}
-        held = Counter(term for frequencies in weighted.values() for term in frequencies)
+        counted = {id(terms): Counter((*terms.body, *terms.heading, *terms.name)) for terms in everything}
+        holding = Counter(term for frequencies in counted.values() for term in frequencies)
         average = sum(terms.length for terms in everything) / len(everything)
-        idf_of_term = {
-            term: bm25.idf(len(everything), min(len(everything), sum(held[form] for form in group)))
-            for group in groups
-            for term in group
-        }
+        asked = set(bm25.rarest({term: holding[term] for group in groups for term in group}))
+        weights: dict[str, float] = {}
+        for group in groups:
+            forms = [term for term in group if term in asked]
+            in_group = min(len(everything), sum(holding[form] for form in forms))
+            for form in forms:
+                weights.setdefault(form, bm25.idf(len(everything), in_group))
         scored = []
         for entry in passing:
             for chunk, terms in zip(entry.chunks, entry.terms, strict=True):
-                frequencies = weighted[id(terms)]
-                if not frequencies.keys().isdisjoint(idf_of_term):
-                    score = sum(
-                        weight * bm25.saturation(frequencies.get(term, 0.0), terms.length, average)
-                        for term, weight in idf_of_term.items()
-                    )
+                frequencies = counted[id(terms)]
+                damping = bm25.K1 * (1 - bm25.B + bm25.B * terms.length / average)
+                present = [(weight, frequencies[term]) for term, weight in weights.items() if term in frequencies]
+                if present:
+                    score = sum(weight * count / (count + damping) for weight, count in present)
                     scored.append(_scored(chunk, entry.document.name, score))
         return scored
 
@@ -287,15 +288,6 @@ class MemoryIndex:
             for chunk, key in zip(entry.chunks, entry.hashes, strict=True)
             if key in self._vectors
         ]
-
-
-def _weighted_frequencies(terms: ChunkTerms) -> Counter[str]:
-    frequencies: Counter[str] = Counter()
-    fields = ((terms.body, bm25.BODY_WEIGHT), (terms.heading, bm25.HEADING_WEIGHT), (terms.name, bm25.NAME_WEIGHT))
-    for words, weight in fields:
-        for word in words:
-            frequencies[word] += weight  # type: ignore[assignment]  # a Counter of floats adds up as well
-    return frequencies
 
 
 def _scored(chunk: Chunk, document: str, score: float) -> ScoredChunk:

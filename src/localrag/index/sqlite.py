@@ -23,6 +23,7 @@ from localrag.index.content import checked_vector, checked_vectors, chunk_terms,
 from localrag.index.sqlite_checks import run_checks
 from localrag.index.sqlite_database import Database
 from localrag.index.sqlite_lexical import KEYWORD_TABLES, LexicalLeg
+from localrag.index.sqlite_mirror import Mirror
 from localrag.index.sqlite_repair import rebuild
 from localrag.index.sqlite_schema import (
     change_count,
@@ -30,11 +31,12 @@ from localrag.index.sqlite_schema import (
     create_tables,
     get_meta,
     is_empty,
+    new_generation,
     require_same_header,
     set_meta,
     stored_header,
 )
-from localrag.index.sqlite_vectors import VectorLeg, recount_embedded
+from localrag.index.sqlite_vectors import count_pending, pending, recount_embedded, search_vectors, store_vectors
 from localrag.protocols import Vectors
 from localrag.types import (
     Check,
@@ -66,7 +68,7 @@ class SqliteIndex:
         self._header = header
         self._clock = clock
         self._lexical = LexicalLeg()
-        self._vectors = VectorLeg(header.model.dimension)
+        self._mirror = Mirror(header.model.dimension)
         self._purge_lock = threading.Lock()
         self._next_purge = 0.0
 
@@ -150,7 +152,7 @@ class SqliteIndex:
                 set_meta(connection, "purge_due", 1)
             key = catalog.insert_document(connection, document, len(ordered))
             catalog.insert_pages(connection, key, page_rows)
-            keys = catalog.insert_chunks(connection, key, ordered, [each.language for each in terms])
+            keys = catalog.insert_chunks(connection, key, ordered, terms)
             self._lexical.add(connection, zip(keys, terms, strict=True))
             catalog.delete_orphans(connection, old_texts)
             recount_embedded(connection, "?", (key,))
@@ -183,7 +185,7 @@ class SqliteIndex:
             self._lexical.recreate(connection)
             for table in ("documents", "texts", "failures"):
                 connection.execute(f"DELETE FROM {table}")
-            count_change(connection)
+            new_generation(connection)
             set_meta(connection, "purge_due", 1)
         self.purge()
 
@@ -228,9 +230,13 @@ class SqliteIndex:
     ) -> LegResults:
         query = None if vector is None else checked_vector(vector, self._header.model.dimension)
         with self._database.reading() as connection:
-            # The vector leg goes first: its first read fixes the snapshot for both.
-            nearest = None if query is None else self._vectors.search(connection, query, limit=limit, where=where)
-            keywords = None if text is None else self._lexical.search(connection, text, limit=limit, where=where)
+            table, matrix = self._mirror.in_step(connection, vectors=query is not None)
+            passing = table.passing(connection, where)
+            keywords = nearest = None
+            if text is not None:
+                keywords = self._lexical.search(connection, text, table=table, passing=passing, limit=limit)
+            if query is not None and matrix is not None:
+                nearest = search_vectors(matrix, query, table=table, passing=passing, limit=limit)
             embedded, total = connection.execute(
                 "SELECT ifnull(sum(embedded_count), 0), ifnull(sum(chunk_count), 0) FROM documents"
             ).fetchone()
@@ -254,16 +260,16 @@ class SqliteIndex:
 
     def pending_texts(self, limit: int) -> list[PendingText]:
         with self._database.reading() as connection:
-            return self._vectors.pending(connection, limit)
+            return pending(connection, limit)
 
     def pending_count(self) -> int:
         with self._database.reading() as connection:
-            return self._vectors.pending_count(connection)
+            return count_pending(connection)
 
     def add_vectors(self, vectors: Mapping[str, Vectors]) -> int:
         rows = checked_vectors(vectors, self._header.model.dimension)
         with self._database.writing() as connection:
-            return self._vectors.add(connection, rows)
+            return store_vectors(connection, rows)
 
     def acquire_lease(self, name: str, holder: str, ttl_s: float) -> bool:
         with self._database.writing() as connection:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from localrag.errors import NotFoundError
-from localrag.index.content import text_hash
+from localrag.index.content import ChunkTerms, name_terms, text_hash
 from localrag.index.sqlite_filters import microseconds, moment
 from localrag.types import Chunk, Document, DocumentId, Page
 
@@ -42,9 +42,9 @@ def existing_key(connection: sqlite3.Connection, document_id: DocumentId) -> int
 def insert_document(connection: sqlite3.Connection, document: Document, chunk_count: int) -> int:
     """The key of the new row. Its `embedded_count` is 0 until it is counted."""
     cursor = connection.execute(
-        "INSERT INTO documents (id, content_hash, name, uri, media_type, size_bytes, page_count, chunk_count, "
-        "embedded_count, collection, indexed_at, tags, readable_by, warnings) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?)",
+        "INSERT INTO documents (id, content_hash, name, uri, media_type, size_bytes, page_count, "
+        "name_terms, chunk_count, embedded_count, collection, indexed_at, tags, readable_by, warnings) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?)",
         (
             document.id,
             document.content_hash,
@@ -53,6 +53,7 @@ def insert_document(connection: sqlite3.Connection, document: Document, chunk_co
             document.media_type,
             document.size_bytes,
             document.page_count,
+            len(name_terms(document.name)),
             chunk_count,
             document.collection,
             microseconds(document.indexed_at),
@@ -69,9 +70,11 @@ def insert_document(connection: sqlite3.Connection, document: Document, chunk_co
 def change_document(connection: sqlite3.Connection, key: int, document: Document) -> None:
     """Name, uri, tags, collection and readers as given; the rest stays."""
     connection.execute(
-        "UPDATE documents SET name = ?, uri = ?, collection = ?, tags = ?, readable_by = ? WHERE key = ?",
+        "UPDATE documents SET name = ?, name_terms = ?, uri = ?, collection = ?, tags = ?, readable_by = ? "
+        "WHERE key = ?",
         (
             document.name,
+            len(name_terms(document.name)),
             document.uri,
             document.collection,
             json.dumps(dict(document.tags)),
@@ -103,17 +106,17 @@ def insert_pages(
 
 
 def insert_chunks(
-    connection: sqlite3.Connection, key: int, chunks: Sequence[Chunk], languages: Sequence[str]
+    connection: sqlite3.Connection, key: int, chunks: Sequence[Chunk], terms: Sequence[ChunkTerms]
 ) -> list[int]:
     """The keys of the chunks, in order; equal embedding texts share one row of `texts`."""
     hashes = [text_hash(chunk.embedding_text) for chunk in chunks]
     connection.executemany("INSERT OR IGNORE INTO texts (hash) VALUES (?)", ((name,) for name in hashes))
     keys = []
-    for chunk, name, language in zip(chunks, hashes, languages, strict=True):
+    for chunk, name, words in zip(chunks, hashes, terms, strict=True):
         cursor = connection.execute(
             "INSERT INTO chunks (document_key, text_key, id, position, page_ordinal, page, label, heading_path, text, "
-            "start, stop, token_count, prefix, language) "
-            "VALUES (?, (SELECT key FROM texts WHERE hash = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "start, stop, token_count, prefix, language, term_count) "
+            "VALUES (?, (SELECT key FROM texts WHERE hash = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 key,
                 name,
@@ -128,7 +131,8 @@ def insert_chunks(
                 chunk.end,
                 chunk.token_count,
                 chunk.prefix,
-                language,
+                words.language,
+                words.own_length,
             ),
         )
         keys.append(int(cursor.lastrowid or 0))

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sqlite3
 
 from localrag.index.analysis import analysis_version
-from localrag.index.content import chunk_terms
+from localrag.index.content import chunk_terms, name_terms
 from localrag.index.sqlite_catalog import read_chunks
 from localrag.index.sqlite_lexical import LexicalLeg
-from localrag.index.sqlite_schema import count_change, set_meta
+from localrag.index.sqlite_schema import count_change, new_generation, set_meta
 from localrag.index.sqlite_vectors import recount_embedded
 
 _STATEMENTS = (
@@ -25,8 +25,11 @@ def rebuild(connection: sqlite3.Connection, lexical: LexicalLeg) -> None:
     terms = [(key, chunk_terms(chunk, name)) for key, name, chunk in read_chunks(connection, "ORDER BY c.key", ())]
     lexical.add(connection, terms)
     connection.executemany(
-        "UPDATE chunks SET language = ? WHERE key = ?", ((each.language, key) for key, each in terms)
+        "UPDATE chunks SET language = ?, term_count = ? WHERE key = ?",
+        ((each.language, each.own_length, key) for key, each in terms),
     )
+    names = [(len(name_terms(name)), key) for key, name in connection.execute("SELECT key, name FROM documents")]
+    connection.executemany("UPDATE documents SET name_terms = ? WHERE key = ?", names)
     for statement in _STATEMENTS:
         connection.execute(statement)
     connection.execute(
@@ -34,5 +37,6 @@ def rebuild(connection: sqlite3.Connection, lexical: LexicalLeg) -> None:
         (count_change(connection),),
     )
     recount_embedded(connection, "SELECT key FROM documents")
+    new_generation(connection)
     set_meta(connection, "analysis", analysis_version())
     set_meta(connection, "purge_due", 1)

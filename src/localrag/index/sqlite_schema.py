@@ -32,6 +32,7 @@ CREATE TABLE documents (
     media_type TEXT NOT NULL,
     size_bytes INTEGER NOT NULL,
     page_count INTEGER NOT NULL,
+    name_terms INTEGER NOT NULL,  -- terms of the name, which count to the length of every chunk
     chunk_count INTEGER NOT NULL,
     embedded_count INTEGER NOT NULL,
     collection TEXT,
@@ -92,7 +93,8 @@ CREATE TABLE chunks (
     stop INTEGER NOT NULL,
     token_count INTEGER NOT NULL,
     prefix TEXT NOT NULL,
-    language TEXT NOT NULL
+    language TEXT NOT NULL,
+    term_count INTEGER NOT NULL  -- of text and headings
 );
 CREATE UNIQUE INDEX chunks_by_document ON chunks (document_key, position);
 CREATE INDEX chunks_by_text ON chunks (text_key);
@@ -119,7 +121,13 @@ def create_tables(connection: sqlite3.Connection, header: IndexHeader, *more: st
         connection.execute(statement)
     # Counting from the clock keeps counters of an index and of its successor under the same path apart.
     changes = time.time_ns() // 1_000_000
-    facts = {"header": _header_json(header), "analysis": analysis_version(), "changes": changes, "purge_due": 0}
+    facts = {
+        "header": _header_json(header),
+        "analysis": analysis_version(),
+        "changes": changes,
+        "generation": 0,
+        "purge_due": 0,
+    }
     connection.executemany("INSERT INTO meta VALUES (?, ?)", facts.items())
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
@@ -187,6 +195,12 @@ def count_change(connection: sqlite3.Connection) -> int:
     """The counter after counting one more change."""
     connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'changes'")
     return change_count(connection)
+
+
+def new_generation(connection: sqlite3.Connection) -> None:
+    """Tells every process to forget what it remembers by key."""
+    connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'")
+    count_change(connection)
 
 
 def _header_json(header: IndexHeader) -> str:
