@@ -16,7 +16,7 @@ from localrag.answering.extractive import extract
 from localrag.answering.grounding import Grounded, Grounding
 from localrag.answering.prompts import REFUSAL
 from localrag.answering.quotes import PageLookup, quote
-from localrag.answering.stream import LiveText
+from localrag.answering.stream import LiveText, has_words
 from localrag.errors import BackendError
 from localrag.protocols import LLM, TokenCounter
 from localrag.types import Answer, AnswerMode, ChunkId, Citation, Confidence, Hit, Message, Ranking, Timings
@@ -129,7 +129,7 @@ class Answerer:
         reply = _Reply()
         yield from _shown(llm, prompt, LiveText(grammar), reply, asked.started)
         text = _END_OF_THINKING.split(reply.text)[-1].strip()
-        if text:
+        if has_words(text):
             grounded = Grounding(asked.text, prompt.passages, grammar, self._page).ground(text)
             yield self._checked(asked, llm.name, prompt, reply, grounded)
         else:

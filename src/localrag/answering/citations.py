@@ -10,28 +10,30 @@ from dataclasses import dataclass
 _OPENING = r"\[【［"
 _CLOSING = r"\]】］"
 _BLANK = r"[ \t\u00a0]"
+_GAP = rf"{_BLANK}{{0,8}}"  # bounded, so that a reply of ten thousand blanks is read in linear time
 # Longer than any marker that a reader could stand; a bracket that stays open this long is no citation.
 _LONGEST = 240
 
 _NUMBER = (
-    r"(?:\^|(?:passages?|sources?|refs?|references?|citations?|docs?|documents?|context)\.?\s*#?)?\s*"
+    rf"(?:\^|(?:passages?|sources?|refs?|references?|citations?|docs?|documents?|context)\.?{_GAP}#?)?{_GAP}"
     rf"\d{{1,3}}(?:†[^{_CLOSING}{_OPENING},;\n]*)?"
 )
-_NUMBERS = rf"\s*{_NUMBER}(?:\s*(?:[,;&–—-]|and|und|et)\s*{_NUMBER})*\s*"
+_NUMBERS = rf"{_GAP}{_NUMBER}(?:{_GAP}(?:[,;&–—-]|and|und|et){_GAP}{_NUMBER})*{_GAP}"
 _EXTENSION = r"(?:pdf|docx?|pptx?|xlsx?|csv|tsv|html?|json|xml|epub|ipynb|zip|msg|eml|txt|md|odt|ods|odp|rtf|png|jpe?g)"
-# What reads like a file citation but may name a file that was never given.
+_PAGE = rf"(?:pp?|pages?|Seiten?|S)\.?{_GAP}\d+(?:{_GAP}[–-]{_GAP}\d+)?"
+_OTHER = rf"[^{_CLOSING}{_OPENING}\n]"
+# What reads like a file citation but may name a file that was never given: `..., p.4`, `x.pdf`, `x.pdf, part`, `p.4`.
 _LIKE_FILE = (
-    rf"[^{_CLOSING}{_OPENING}\n]{{1,{_LONGEST}}}?"
-    rf"(?:,\s*(?:pp?|pages?|Seiten?|S)\.?\s*\d+(?:\s*[–-]\s*\d+)?|\.{_EXTENSION}(?:\s*[,;:][^{_CLOSING}{_OPENING}\n]*)?)\s*"
-    r"|\s*(?:pp?|pages?|Seiten?)\.?\s*\d+(?:\s*[–-]\s*\d+)?\s*"
+    rf"{_OTHER}{{1,{_LONGEST}}}?(?:,{_GAP}{_PAGE}|\.{_EXTENSION}(?:{_GAP}[,;:]{_OTHER}*)?){_GAP}"
+    rf"|{_GAP}{_PAGE}{_GAP}"
 )
-_ONE_NUMBER = re.compile(r"(\d{1,3})(?:†[^,;]*)?(?:\s*[–—-]\s*(\d{1,3}))?")
+_ONE_NUMBER = re.compile(rf"(\d{{1,3}})(?:†[^,;]*)?(?:{_GAP}[–—-]{_GAP}(\d{{1,3}}))?")
 
 
 # Where a citation could begin: blanks and a parenthesis before it belong to it. The group is what is text for certain
 # when it turns out to be none; a bracket inside a parenthesis gets a second look of its own.
 _START = re.compile(
-    rf"(?P<outer>{_BLANK}*\({_BLANK}*)[{_OPENING}]|(?P<bracket>{_BLANK}*[{_OPENING}])|(?P<end>{_BLANK}*\({_BLANK}*|{_BLANK}+)\Z"
+    rf"(?P<outer>{_GAP}\({_GAP})[{_OPENING}]|(?P<bracket>{_GAP}[{_OPENING}])|(?P<end>{_GAP}\({_GAP}|{_BLANK}{{1,8}})\Z"
 )
 
 
@@ -59,13 +61,13 @@ class Grammar:
         literal = "".join(f"{marker}|" for marker in known)
         content = rf"(?:{literal}{_NUMBERS}|{_LIKE_FILE})"
         group = rf"(?:[{_OPENING}]{{1,2}}{content}[{_CLOSING}]{{1,2}})"
-        run = rf"{group}(?:{_BLANK}*[,;]?{_BLANK}*{group})*"
-        self.run = re.compile(rf"({_BLANK}*)(?:\({_BLANK}*({run}){_BLANK}*\)|({run}))", re.IGNORECASE)
+        run = rf"{group}(?:{_GAP}[,;]?{_GAP}{group})*"
+        self.run = re.compile(rf"({_GAP})(?:\({_GAP}({run}){_GAP}\)|({run}))", re.IGNORECASE)
         self._content = re.compile(rf"[{_OPENING}]{{1,2}}({content})[{_CLOSING}]{{1,2}}", re.IGNORECASE)
         longest = max([_LONGEST, *(2 * len(marker) for marker in self.markers)])
         bracket = rf"(?:{literal}[^{_CLOSING}{_OPENING}\n]{{0,{longest}}})"
-        whole = rf"[{_OPENING}]{{1,2}}{bracket}[{_CLOSING}]{{1,2}}{_BLANK}*[,;]?{_BLANK}*"
-        self._open = re.compile(rf"{_BLANK}*\(?{_BLANK}*(?:{whole})*(?:[{_OPENING}]{{1,2}}{bracket})?", re.IGNORECASE)
+        whole = rf"[{_OPENING}]{{1,2}}{bracket}[{_CLOSING}]{{1,2}}{_GAP}[,;]?{_GAP}"
+        self._open = re.compile(rf"{_GAP}\(?{_GAP}(?:{whole})*(?:[{_OPENING}]{{1,2}}{bracket})?", re.IGNORECASE)
         self._prefixes = tuple(_squeezed(marker) for marker in self.markers)
 
     def passages(self, run: str) -> tuple[int, ...]:
@@ -160,5 +162,5 @@ def _squeezed(text: str) -> str:
 
 
 def _loose(marker: str) -> str:
-    """A pattern for the marker's words with any white space between them."""
-    return r"\s*" + r"\s+".join(map(re.escape, marker.split())) + r"\s*"
+    """A pattern for the marker's words with any blanks between them."""
+    return _GAP + f"{_BLANK}{{1,8}}".join(map(re.escape, marker.split())) + _GAP

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from localrag.types import Confidence, Hit
 
-HIGH = 0.8
+HIGH = 0.75
 MEDIUM = 0.5
 
 _VERIFIED, _COVERAGE, _AGREEMENT = 0.6, 0.25, 0.15
@@ -33,10 +33,10 @@ class Signals:
 
 
 def judge(signals: Signals) -> Confidence:
-    """`high` from 0.8, `medium` from 0.5, else `low`; nothing verified is `low`, whatever else agrees.
+    """`high` from 0.75, `medium` from 0.5, else `low`; nothing verified is `low`, whatever else agrees.
 
-    With no claim unsupported, `high` asks for half of the question in the sources, or both legs and a third:
-    0.6 + 0.25 * 0.5 + 0.15 * 0.5 = 0.8.
+    With no claim unsupported, `high` asks for three fifths of the question's words in the sources, or for both legs
+    to agree on them: 0.6 + 0.25 * 0.6 = 0.6 + 0.15 = 0.75.
     """
     if signals.verified == 0:
         return "low"

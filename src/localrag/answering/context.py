@@ -150,7 +150,7 @@ def _rendered(passage: Passage, fence: str) -> str:
     text = without_control_tokens(passage.text)
     if fence:  # random, so a document cannot hold it on purpose; this keeps the promise even so
         text = text.replace(fence, "")
-    return f"[{passage.number}] {without_control_tokens(passage.label)}\n{text}"
+    return f"Passage {passage.number} ({without_control_tokens(passage.label)}):\n{text}"
 
 
 def _without_citations(message: Message) -> str:

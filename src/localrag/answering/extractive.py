@@ -19,6 +19,7 @@ _PASSAGE_SHARE = 0.35  # of a question word's weight, when it stands in the pass
 _NEIGHBOUR_SHARE = 0.5  # when it stands in the sentence before
 _PHRASE = 0.3  # for question words that stand side by side in both
 _CUE = 0.25  # for a sentence that holds the kind of thing that was asked for
+_REPEATS_QUESTION = 0.2  # of its score, for a sentence that has no word beyond the question's
 _RANK = 0.25  # for the first hit, falling with the rank
 # A sentence that shares this much of its words with one already chosen adds nothing.
 _REPEATED = 0.7
@@ -139,6 +140,8 @@ class _Scorer:
         if not (here or around):
             return 0.0
         near = around & candidate.before
+        if not candidate.own - self._asked:  # it only repeats the question, like a heading
+            return _REPEATS_QUESTION * self._sum(here) / self._total
         share = self._sum(here) + _NEIGHBOUR_SHARE * self._sum(near) + _PASSAGE_SHARE * self._sum(around - near)
         phrase = len(self._phrases & candidate.phrases) / len(self._phrases) if self._phrases else 0.0
         rank = _RANK / candidate.passage.hit.rank
@@ -158,9 +161,6 @@ class _Scorer:
     def _cue(self, candidate: _Candidate) -> float:
         """1 when the sentence holds the kind of thing that was asked for, beyond what the question itself names."""
         text = candidate.passage.text[candidate.span[0] : candidate.span[1]]
-        new = candidate.own - self._asked
-        if not new:
-            return -1.0  # it only repeats the question, like a heading
         if _TIME_ASKED.search(self._question):
             return float(bool(_TIME.search(text)))
         if _NUMBER_ASKED.search(self._question):

@@ -88,8 +88,8 @@ class Grounding:
         refusals = [sentence for sentence in sentences if is_refusal(sentence.text)]
         for sentence in sentences:
             claim = Claim.of(sentence.text, self._question)
-            if not claim.says_something or not sentence.is_claim:
-                continue
+            if not sentence.is_claim or not (claim.says_something or sentence.anchors):
+                continue  # a bare "Yes [1]." goes on: it cannot be checked, and its citation is shown as such
             proof = self._proof(claim, sentence, anchors)
             if not proof and sentence in refusals:
                 continue

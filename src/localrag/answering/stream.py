@@ -22,3 +22,9 @@ class LiveText:
 
     def _shown(self, parts: list[str | Cited]) -> str:
         return "".join(p if isinstance(p, str) else p.lead + self._grammar.text(p.passages) for p in parts)
+
+
+def has_words(reply: str) -> bool:
+    """Whether the reply says anything beside citations: small models sometimes answer `[1][2]` and nothing else."""
+    without = LiveText(Grammar([]))
+    return any(character.isalnum() for character in without.feed(reply) + without.close())

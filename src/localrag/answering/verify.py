@@ -38,6 +38,11 @@ class Source:
         return content_words(self.evidence)
 
     @cached_property
+    def own_words(self) -> frozenset[str]:
+        """Those of the passage's text alone."""
+        return content_words(self.passage.text)
+
+    @cached_property
     def spans(self) -> list[Span]:
         return sentence_spans(self.passage.text) or [(0, len(self.passage.text))]
 
@@ -89,8 +94,10 @@ class Claim:
         return (found + numbers) / total if total else 0.0
 
     def is_supported_by(self, sources: Sequence[Source]) -> bool:
-        """Whether the sources together hold every figure and enough of the words."""
-        return bool(sources) and not self._missing(sources) and self.coverage(sources) >= SUPPORT
+        """Whether the sources together hold every figure and enough of the words, not all in headings or file names."""
+        if self._missing(sources) or self.coverage(sources) < SUPPORT:
+            return False
+        return bool(self.figures) or any(source.own_words & self.weights.keys() for source in sources)
 
     def best(self, sources: Iterable[Source]) -> Source | None:
         """The one source that supports the claim by itself, the best covered, then the first."""

@@ -9,12 +9,16 @@ import pytest
 
 from localrag.errors import BackendError
 from localrag.protocols import Generation
+from localrag.testing import WordCounter
 from localrag.types import Check, Chunk, Hit, Message, Page, Ranking
 
 
 @dataclass
 class ScriptedModel:
-    """Says its reply in pieces of `size` characters, then fails with `error` if it has one; keeps what it was sent."""
+    """Says its reply in pieces of `size` characters, then fails with `error` if it has one; keeps what it was sent.
+
+    Unlike localrag.testing.ScriptedLLM it can fail in the middle of a reply.
+    """
 
     reply: str
     size: int = 3
@@ -31,13 +35,6 @@ class ScriptedModel:
 
     def check(self) -> list[Check]:
         return []
-
-
-class Words:
-    """One token a word."""
-
-    def count(self, text: str) -> int:
-        return len(text.split())
 
 
 @dataclass
@@ -122,8 +119,8 @@ def library(shelf: Shelf) -> Shelf:
 
 
 @pytest.fixture
-def words() -> Words:
-    return Words()
+def words() -> WordCounter:
+    return WordCounter()
 
 
 @pytest.fixture

@@ -1,0 +1,90 @@
+"""Evidence before the answer, confidence after it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from localrag.answering.confidence import Signals, agreement, judge, judge_extract
+from localrag.answering.evidence import weigh
+from localrag.answering.prompts import REFUSAL
+from localrag.answering.refusal import is_refusal
+
+
+@pytest.mark.parametrize(
+    ("verified", "coverage", "both", "score", "word"),
+    [
+        (1.0, 1.0, 1.0, 1.0, "high"),
+        (1.0, 0.8, 0.0, 0.8, "high"),  # 0.6 + 0.2
+        (1.0, 0.5, 0.0, 0.725, "medium"),  # 0.6 + 0.125
+        (0.5, 1.0, 1.0, 0.7, "medium"),  # 0.3 + 0.25 + 0.15
+        (0.5, 0.5, 0.0, 0.425, "low"),  # 0.3 + 0.125
+        (0.0, 1.0, 1.0, 0.4, "low"),
+    ],
+)
+def test_the_score_is_the_weighted_sum(verified: float, coverage: float, both: float, score: float, word: str) -> None:
+    signals = Signals(verified=verified, coverage=coverage, agreement=both)
+    assert signals.score == pytest.approx(score)
+    assert judge(signals) == word
+
+
+def test_quotes_are_at_most_medium() -> None:
+    assert judge_extract(Signals(verified=1, coverage=1, agreement=1)) == "medium"
+    assert judge_extract(Signals(verified=0, coverage=1, agreement=1)) == "low"
+
+
+def test_agreement_is_the_share_found_by_both_legs(shelf: Any) -> None:
+    shelf.put("a", "x", lexical_rank=1, vector_rank=2)
+    shelf.put("b", "x", lexical_rank=None, vector_rank=1)
+    assert agreement(shelf.hits) == 0.5
+    assert agreement([]) == 1.0
+
+
+def test_one_leg_alone_cannot_disagree(shelf: Any) -> None:
+    shelf.put("a", "x", lexical_rank=1, vector_rank=None)
+    assert agreement(shelf.hits) == 1.0
+
+
+def test_evidence_is_the_share_of_the_questions_words(library: Any) -> None:
+    # vault, code, zebra: the note has two of three.
+    evidence = weigh("vault code zebra", library.hits)
+    assert (evidence.words, evidence.best, evidence.hits) == (3, pytest.approx(2 / 3), 3)
+    assert evidence.is_sufficient(0.5)
+    assert not evidence.is_sufficient(0.7)
+
+
+def test_together_counts_words_over_all_hits(library: Any) -> None:
+    # vault (note), revenue (sheet): each hit has one of two, together both.
+    evidence = weigh("vault revenue", library.hits)
+    assert (evidence.best, evidence.together) == (0.5, 1.0)
+
+
+def test_file_names_and_headings_are_evidence(library: Any) -> None:
+    assert weigh("annual handbook", library.hits).best == 1.0
+
+
+@pytest.mark.parametrize(("question", "enough"), [("What is it about?", True), ("zebra", False)])
+def test_a_question_without_content_words_misses_nothing(library: Any, question: str, enough: bool) -> None:
+    assert weigh(question, library.hits).is_sufficient(0.0) is enough
+    assert not weigh(question, []).is_sufficient(0.0)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "refuses"),
+    [
+        (REFUSAL, True),
+        (f"Sorry, {REFUSAL}", True),
+        ("I couldn't find this in your documents", True),
+        ("The provided passages do not contain information about the moon.", True),
+        ("The context doesn’t mention the notice period.", True),
+        ("There is no information about this in the documents.", True),
+        ("Unable to answer from the given passages.", True),
+        ("The notice period is three months.", False),
+        ("No employee may work more than 8 hours.", False),
+        ("The documents are in the vault.", False),
+        ("The seller does not give a warranty.", False),
+    ],
+)
+def test_refusals_are_told_from_facts(sentence: str, refuses: bool) -> None:
+    assert is_refusal(sentence) is refuses
