@@ -154,8 +154,8 @@ def _check_directory(archive: zipfile.ZipFile, source: Source) -> None:
         if info.file_size > limits.ratio_floor_bytes and info.file_size > limits.ratio * info.compress_size:
             raise _bomb(name, f"{info.filename} is compressed more than {limits.ratio}:1")
     by_place = sorted(members, key=lambda info: info.header_offset)
-    ends = [info.header_offset for info in by_place[1:]] + [archive.start_dir]
-    for info, end in zip(by_place, ends, strict=True):
+    starts = [*(info.header_offset for info in by_place), archive.start_dir]
+    for info, end in zip(by_place, starts[1:], strict=True):
         if info.header_offset + _LOCAL_HEADER_BYTES + info.compress_size > end:
             raise _bomb(name, f"{info.filename} shares its bytes with another member")
 
