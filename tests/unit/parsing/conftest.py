@@ -1,4 +1,8 @@
-"""For tests of format readers: a Source to read, files zipped from parts, and damaged copies of a good file."""
+"""For tests of format readers.
+
+Bytes read through detection and the checks of dispatch; a Source for one reader; files zipped from parts; damaged
+copies of a good file.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +14,24 @@ from pathlib import Path
 import pytest
 
 from localrag.errors import DocumentError
-from localrag.parsing.source import Source
+from localrag.parsing.dispatch import read_document
+from localrag.parsing.source import Limits, Source
 from localrag.types import ParsedDocument
 
 Reader = Callable[[Source], ParsedDocument]
+ReadContent = Callable[[str | bytes, str], ParsedDocument]
+
+
+@pytest.fixture
+def read_content(tmp_path: Path) -> ReadContent:
+    """Reads the content as if it were a file of that name."""
+
+    def read(content: str | bytes, name: str) -> ParsedDocument:
+        path = tmp_path / "content"
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return read_document(path, name, Limits())
+
+    return read
 
 
 def _no_children(data: bytes, name: str) -> ParsedDocument:
