@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from localrag.embedding.onnx import OnnxEmbedder
+from localrag.embedding.onnx import OnnxEmbedder, physical_cores
 from localrag.embedding.spec import SHIPPED
+from localrag.errors import ModelError
 
 TEXTS = [
     "The contract may be ended with three months' notice.",
@@ -45,3 +51,31 @@ def test_the_query_prefix_is_on_queries_only(embedder: OnnxEmbedder) -> None:
     plain = embedder.embed_documents(["notice period"])[0]
     assert np.array_equal(query, prefixed)
     assert float(query @ plain) < 0.99
+
+
+def test_several_threads_can_be_the_first_to_embed() -> None:
+    fresh = OnnxEmbedder(SHIPPED, threads=2)
+    with ThreadPoolExecutor(4) as pool:
+        vectors = list(pool.map(fresh.embed_query, ["same question"] * 4))
+    assert all(np.array_equal(vector, vectors[0]) for vector in vectors)
+
+
+def test_a_missing_model_file_is_named_with_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match=r"model\.onnx cannot be read") as caught:
+        OnnxEmbedder(replace(SHIPPED, folder=tmp_path)).embed_query("x")
+    assert "reinstall localrag" in caught.value.hint
+
+
+def test_a_model_of_another_dimension_is_refused() -> None:
+    with pytest.raises(ModelError, match=r"shape \(384,\).*expected \(768,\)"):
+        OnnxEmbedder(replace(SHIPPED, dimension=768)).embed_query("x")
+
+
+def test_mean_pooling_is_another_vector() -> None:
+    mean = OnnxEmbedder(replace(SHIPPED, pooling="mean")).embed_query("x")
+    assert np.linalg.norm(mean) == pytest.approx(1.0, abs=1e-6)
+    assert float(mean @ OnnxEmbedder(SHIPPED).embed_query("x")) < 0.99
+
+
+def test_there_is_at_least_one_core_and_no_more_than_this_machine_has() -> None:
+    assert 1 <= physical_cores() <= (os.cpu_count() or 1)
