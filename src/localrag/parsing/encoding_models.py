@@ -4,7 +4,7 @@ A small generative model per encoding: each character of the decoded text has th
 the size of the class, so an encoding wins by turning the bytes into few, common characters of its own language. Classes
 come from the standards themselves (level 1 of JIS X 0208, GB 2312 and Big5 holds the characters of everyday text), not
 from a trained table. Single-byte encodings are told apart by the letters their languages use and by the rule that
-capitals and symbols do not stand inside words. Measured on 48 pairs of language and encoding, cut to different lengths:
+capitals and symbols do not stand inside words. Measured on 41 pairs of language and encoding, cut to different lengths:
 tests/shared/test_shared_encoding.py has the figures.
 """
 

@@ -1,0 +1,102 @@
+"""JSON: every key and value is in the text, under the path that names it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from localrag.errors import UnreadableDocument
+from localrag.types import ParsedDocument
+
+Read = Callable[[str | bytes, str], ParsedDocument]
+
+
+def test_a_small_file_is_one_page_of_paths_and_values(read_content: Read) -> None:
+    content = '{"name": "Ada", "born": {"year": 1815, "place": "London"}, "tags": ["a", "b"], "none": null, "ok": true}'
+    document = read_content(content, "a.json")
+    assert document.media_type == "application/json"
+    assert [(page.label, page.markdown) for page in document.pages] == [
+        (None, "- name: Ada\n- born.year: 1815\n- born.place: London\n- tags: a, b\n- none: null\n- ok: true")
+    ]
+
+
+def test_every_key_and_value_of_a_large_file_is_there(read_content: Read) -> None:
+    value = {
+        f"key{number}": {
+            "items": [{"id": f"id{number}-{at}", "text": "word " * 30} for at in range(20)],
+            f"e{number}": [],
+        }
+        for number in range(8)
+    }
+    document = read_content(json.dumps(value), "a.json")
+    text = "\n".join(page.markdown for page in document.pages)
+    for number in range(8):
+        assert f"- e{number}: []" in text
+        for at in range(20):
+            assert f"## key{number}.items[{at}]\n\n- id: id{number}-{at}\n- text: word" in text
+    assert all(len(page.markdown) <= 3_000 for page in document.pages)
+    assert document.pages[0].label is not None
+    assert document.pages[0].label.startswith("key0.items[0]..key0.items[")
+
+
+def test_arrays_of_plain_values_share_lines(read_content: Read) -> None:
+    # 1,000 numbers of 4 digits and a comma: 600 / 6 = 100 a line, so ten lines or eleven.
+    document = read_content(json.dumps({"years": list(range(1000, 2000))}), "a.json")
+    text = "\n".join(page.markdown for page in document.pages)
+    assert "- years[0..99]: 1000, 1001" in text or "- [0..99]: 1000, 1001" in text
+    assert text.count("1999") == 1
+
+
+def test_numbers_keep_their_spelling(read_content: Read) -> None:
+    content = '{"a": 1.10, "b": 1e400, "c": -0, "d": %s, "e": NaN}' % ("9" * 5000)
+    text = "\n".join(page.markdown for page in read_content(content, "a.json").pages)
+    assert "- a: 1.10\n- b: 1e400\n- c: -0\n" in text
+    assert "9" * 5000 in text
+
+
+def test_duplicate_keys_are_both_kept(read_content: Read) -> None:
+    assert read_content('{"a": "first", "a": "second"}', "a.json").pages[0].markdown == "- a: first\n- a: second"
+
+
+def test_json_lines_are_labelled_with_their_lines(read_content: Read) -> None:
+    document = read_content('{"id": 1}\n\n{"id": 2}\n', "a.jsonl")
+    assert [(page.label, page.markdown) for page in document.pages] == [
+        ("line 1..line 3", "## line 1\n\n- id: 1\n\n## line 3\n\n- id: 2")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [
+        ('{\n  "a": 1,\n}', "line 3, column 1"),
+        ('{"a": 1} trailing', "line 1, column 10"),
+        ('{"a": 1}\n{"b": }\n', "line 2, column 7"),
+        ("[1, 2", "line 1, column 6"),
+        ("nothing", "line 1, column 1"),
+    ],
+)
+def test_invalid_json_says_where(read_content: Read, content: str, place: str) -> None:
+    with pytest.raises(UnreadableDocument, match=place) as caught:
+        read_content(content, "a.json")
+    assert ".txt" in caught.value.hint
+
+
+@pytest.mark.parametrize("content", ["[" * 100_000, "[" * 100_000 + "]" * 100_000, '{"a":' * 5_000 + "1" + "}" * 5_000])
+def test_a_recursion_bomb_is_a_clean_error(read_content: Read, content: str) -> None:
+    with pytest.raises(UnreadableDocument, match="nested too deeply"):
+        read_content(content, "a.json")
+
+
+def test_strings_become_one_line_and_surrogates_are_replaced(read_content: Read) -> None:
+    text = read_content('{"a": "one\\ntwo\\tthree", "b": "\\ud800 end", "c": "x\\u0000y", "d": ""}', "a.json").pages[0]
+    assert text.markdown == '- a: one two three\n- b: \ufffd end\n- c: xy\n- d: ""'
+
+
+def test_a_scalar_is_a_document_too(read_content: Read) -> None:
+    assert read_content('"just a string"', "a.json").pages[0].markdown == "just a string"
+
+
+def test_utf_16_is_read(read_content: Read) -> None:
+    assert read_content('{"Größe": "山"}'.encode("utf-16"), "a.json").pages[0].markdown == "- Größe: 山"
