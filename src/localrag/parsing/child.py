@@ -17,7 +17,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
-import localrag
 from localrag.errors import DocumentError, DocumentTooLarge, ParserCrashed, ParseTimeout
 from localrag.parsing.frames import FrameTooLarge, ProtocolError, read_json, read_raw, write_json
 from localrag.parsing.sandbox import OUT_OF_MEMORY
@@ -165,7 +164,7 @@ def _start(folder: Path) -> subprocess.Popen[bytes]:
 
 def _environment(folder: Path) -> dict[str, str]:
     """Where to find our modules and a place for temporary files; nothing of the user's own environment."""
-    package_root = str(Path(localrag.__file__).resolve().parents[1])
+    package_root = str(Path(__file__).resolve().parents[2])  # the folder that holds localrag
     site_packages = [entry for entry in sys.path if entry.endswith(("site-packages", "dist-packages"))]
     here = str(folder)
     return {
