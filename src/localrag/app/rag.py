@@ -1,0 +1,417 @@
+"""The library as a Python object: what the command line and the app call, and so can you."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from localrag.answering.answer import Answerer
+from localrag.app import wiring
+from localrag.errors import DocumentError, EmptyDocument
+from localrag.filters import DocumentIn, Filter, InCollection, TagIs, all_of
+from localrag.index.sqlite import SqliteIndex
+from localrag.library.catalog import Catalog, Deletion
+from localrag.library.embedding_queue import EmbeddingQueue, EmbedProgress
+from localrag.library.files import discover, document_id, file_uri, printable, upload_uri, write_atomically
+from localrag.library.ingest import FileSource, Ingestor, Outcome, display_name
+from localrag.library.markdown_files import MarkdownFiles
+from localrag.parsing.isolated import IsolatedParser
+from localrag.protocols import LLM, Embedder, PagePicture
+from localrag.retrieval.hybrid import Retriever
+from localrag.settings import Settings, load_settings
+from localrag.types import (
+    Answer,
+    Check,
+    Document,
+    DocumentId,
+    Failure,
+    IndexStats,
+    Message,
+    Page,
+    Query,
+    Ranking,
+)
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestReport:
+    """What became of every file, in the order they were found."""
+
+    outcomes: tuple[Outcome, ...]
+    seconds: float
+
+    def count(self, status: str) -> int:
+        """How many outcomes have this status."""
+        return sum(outcome.status == status for outcome in self.outcomes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """What a search may look at. Names and ids may be mixed; an empty scope is the whole library."""
+
+    documents: Sequence[str] = ()
+    tags: Mapping[str, str] | None = None
+    collection: str | None = None
+
+
+class RAG:
+    """A library of documents that can be asked. Open it, use it from any thread, close it.
+
+    with RAG.open() as rag:
+        rag.ingest("contracts/")
+        print(rag.ask("When does the lease end?").text)
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        index: SqliteIndex,
+        embedder: Embedder,
+        llm: LLM | None,
+        parser: IsolatedParser,
+    ) -> None:
+        self.settings = settings
+        self._index = index
+        self._embedder = embedder
+        self._llm = llm
+        self._parser = parser
+        self._uploads = settings.data_dir / "uploads"
+        self._markdown = MarkdownFiles(settings.data_dir / "markdown")
+        self._catalog = Catalog(index=index, markdown=self._markdown, uploads=self._uploads)
+
+    # ------------------------------------------------------------------ life
+
+    @classmethod
+    def open(
+        cls,
+        settings: Settings | None = None,
+        *,
+        jobs: int = 1,
+        reset: bool = False,
+        embedder: Embedder | None = None,
+        llm: LLM | None = None,
+        **overrides: object,
+    ) -> RAG:
+        """A library on the settings' index, created when there is none.
+
+        Args:
+            settings: by default those of the environment and `.env`; `overrides` name single settings.
+            jobs: how many files are parsed at once.
+            reset: drop the documents first, whatever model or chunk size the index was built with.
+            embedder, llm: used in place of those that the settings name.
+
+        Raises:
+            IndexMismatchError: the index was built with other parameters; nothing was touched.
+            SettingsError, ModelError, StorageFullError: as their messages say.
+        """
+        settings = settings or load_settings(**overrides)
+        embedder = embedder or wiring.embedder(settings)
+        return cls(
+            settings,
+            index=wiring.index(settings, embedder, reset=reset),
+            embedder=embedder,
+            llm=llm or wiring.llm(settings),
+            parser=wiring.parser(settings, workers=jobs),
+        )
+
+    def close(self) -> None:
+        """Ends the parser processes and closes the index."""
+        self._parser.close()
+        self._index.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # ---------------------------------------------------------------- ingest
+
+    def ingest(
+        self,
+        *paths: str | Path,
+        force: bool = False,
+        tags: Mapping[str, str] | None = None,
+        collection: str | None = None,
+        jobs: int = 1,
+        embed: bool = True,
+        on_file: Callable[[Outcome], None] = lambda _: None,
+        on_embed: Callable[[EmbedProgress], None] = lambda _: None,
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> IngestReport:
+        """Takes files and whole folders into the library; one bad file never stops the rest.
+
+        The text of every file is committed first and can be found by keyword at once; then, with `embed`, the
+        vectors are made. Cancelled or killed, what was done stays, and the next call goes on from there.
+        """
+        started = datetime.now(UTC)
+        self._markdown.sweep({document.content_hash for document in self._index.documents()})
+
+        def take(path: Path, error: DocumentError | None) -> Outcome | None:
+            if cancelled():
+                return None
+            source = FileSource(
+                path=path, uri=file_uri(path), name=display_name(path), tags=tags, collection=collection
+            )
+            outcome = self._ingestor.fail(source, error) if error else self._ingestor.ingest(source, force=force)
+            on_file(outcome)
+            return outcome
+
+        with ThreadPoolExecutor(max_workers=max(1, jobs), thread_name_prefix="ingest") as pool:
+            results = pool.map(lambda found: take(found.path, found.error), discover([Path(path) for path in paths]))
+            outcomes = tuple(outcome for outcome in results if outcome is not None)
+        if embed and not cancelled():
+            self.embed_pending(progress=on_embed, cancelled=cancelled)
+        return IngestReport(outcomes=outcomes, seconds=(datetime.now(UTC) - started).total_seconds())
+
+    def ingest_bytes(
+        self,
+        content: bytes,
+        name: str,
+        *,
+        force: bool = False,
+        tags: Mapping[str, str] | None = None,
+        collection: str | None = None,
+    ) -> Outcome:
+        """Takes one upload into the library; its bytes are kept under their hash. Does not embed: see `embed_pending`.
+
+        An upload of a name that is there already replaces it; the same bytes under another name are not stored again.
+        """
+        shown = printable(name)
+        source = FileSource(
+            path=self._uploads / hashlib.sha256(content).hexdigest(),
+            uri=upload_uri(shown),
+            name=shown,
+            tags=tags,
+            collection=collection,
+        )
+        if not content:
+            error = EmptyDocument(f"{shown} is empty (0 bytes).", path=shown, hint="Check the original.")
+            return self._ingestor.fail(source, error)
+        earlier = self._index.get_document(document_id(source.uri))
+        write_atomically(source.path, content)
+        outcome = self._ingestor.ingest(source, force=force)
+        self._catalog.drop_unused_uploads({source.path.name} | ({earlier.content_hash} if earlier else set()))
+        return outcome
+
+    def embed_pending(
+        self,
+        *,
+        progress: Callable[[EmbedProgress], None] = lambda _: None,
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> EmbedProgress:
+        """Makes the vectors that are still missing; see EmbeddingQueue.drain."""
+        return EmbeddingQueue(index=self._index, embedder=self._embedder).drain(progress=progress, cancelled=cancelled)
+
+    def pending_count(self) -> int:
+        """How many distinct texts have no vector yet."""
+        return self._index.pending_count()
+
+    # ------------------------------------------------------------- questions
+
+    def search(
+        self, query: str, *, top_k: int | None = None, semantic: float | None = None, scope: Scope | None = None
+    ) -> Ranking:
+        """The best chunks for the query. Nothing found is an empty ranking.
+
+        Raises:
+            NotFoundError: the scope names a document that is not in the library.
+        """
+        return self._retriever.search(self._query(query, top_k, semantic), where=self._where(scope))
+
+    def ask_stream(
+        self,
+        question: str,
+        *,
+        history: Sequence[Message] = (),
+        top_k: int | None = None,
+        semantic: float | None = None,
+        scope: Scope | None = None,
+        use_llm: bool = True,
+    ) -> Iterator[str | Answer]:
+        """Pieces of the answer as they come, then the whole checked Answer as the last item."""
+        where = self._where(scope)  # here, so that an unknown name fails before the first piece
+        return self._answerer.stream(
+            question,
+            search=lambda text: self._retriever.search(self._query(text, top_k, semantic), where=where),
+            history=history,
+            use_llm=use_llm,
+        )
+
+    def ask(
+        self,
+        question: str,
+        *,
+        history: Sequence[Message] = (),
+        top_k: int | None = None,
+        semantic: float | None = None,
+        scope: Scope | None = None,
+        use_llm: bool = True,
+    ) -> Answer:
+        """The cited answer. Without a model, or with `use_llm` off, the best sentences are quoted instead.
+
+        Raises:
+            NotFoundError: the scope names a document that is not in the library.
+        """
+        for item in self.ask_stream(
+            question, history=history, top_k=top_k, semantic=semantic, scope=scope, use_llm=use_llm
+        ):
+            if isinstance(item, Answer):
+                return item
+        raise AssertionError("the answer stream ended without an Answer")
+
+    # --------------------------------------------------------------- catalog
+
+    def documents(self) -> list[Document]:
+        """All documents, by name."""
+        return self._index.documents()
+
+    def failures(self) -> list[Failure]:
+        """Files whose last attempt failed and what to do about each."""
+        return self._index.failures()
+
+    def dismiss_failure(self, uri: str) -> None:
+        """Forgets a failed attempt."""
+        self._index.clear_failure(uri)
+
+    def stats(self) -> IndexStats:
+        """Counts of what is there now."""
+        return self._index.stats()
+
+    def change_counter(self) -> int:
+        """Grows with every change of the library; equal values mean equal contents."""
+        return self._index.change_counter()
+
+    def find(self, id_or_name: str) -> list[Document]:
+        """The document with this id, or else all with this name."""
+        return self._catalog.find(id_or_name)
+
+    def get(self, id_or_name: str) -> Document:
+        """The one document with this id or name; NotFoundError when there is none, or the name is ambiguous."""
+        return self._catalog.get(id_or_name)
+
+    def delete(self, id_or_name: str) -> Deletion:
+        """Removes all trace of the document; see Catalog.delete."""
+        return self._catalog.delete(id_or_name)
+
+    def pages(self, document_id: DocumentId) -> list[Page]:
+        """The Markdown the index holds for this document, page by page."""
+        return self._index.pages(document_id)
+
+    def pages_numbered(self, document_id: DocumentId, number: int) -> list[Page]:
+        """The pages with this number, or, where the format has no page numbers, the one at this position."""
+        pages = self._index.pages(document_id)
+        return [page for page in pages if page.number == number] or [
+            page for page in pages if page.number is None and page.ordinal == number
+        ]
+
+    def page_picture(self, document_id: DocumentId, *, page: int, quote: str) -> PagePicture:
+        """The PDF page as a picture with the quote marked.
+
+        Raises:
+            NotFoundError: no such document, or its file is gone or has changed since it was indexed.
+            DocumentError: the page cannot be drawn.
+        """
+        document = self._catalog.get(document_id)
+        return self._parser.render(self._catalog.source(document), page=page, quote=quote)
+
+    # --------------------------------------------------------- conversations
+
+    def save_conversation(self, conversation_id: str, turns_json: str) -> None:
+        """Keeps a conversation across browser refreshes."""
+        self._index.save_conversation(conversation_id, turns_json)
+
+    def load_conversation(self, conversation_id: str) -> str | None:
+        """The conversation as it was saved, or None."""
+        return self._index.load_conversation(conversation_id)
+
+    def delete_conversation(self, conversation_id: str) -> None:
+        """Forgets the conversation."""
+        self._index.delete_conversation(conversation_id)
+
+    # ---------------------------------------------------------------- health
+
+    def health(self, *, deep: bool = True) -> list[Check]:
+        """What works, what does not, and what to do about it."""
+        return [*self.library_checks(deep=deep), *self.llm_checks()]
+
+    def library_checks(self, *, deep: bool = True) -> list[Check]:
+        """The part of `health` that asks no service: settings, index, embedding model, vectors."""
+        model = self._embedder.model
+        checks = [
+            Check(name="settings", ok=True, detail=f"data in {self.settings.data_dir}"),
+            *self._index.check(deep=deep),
+            Check(name="embedding model", ok=True, detail=f"{model.name} ({model.dimension} dimensions)"),
+        ]
+        pending = self._index.pending_count()
+        checks.append(
+            Check(
+                name="vectors",
+                ok=pending == 0,
+                detail=f"{pending} texts wait for their vector" if pending else "all made",
+                hint="Run `localrag embed`." if pending else "",
+            )
+        )
+        return checks
+
+    def llm_checks(self) -> list[Check]:
+        """Whether the answering model can be used now."""
+        return self._llm.check() if self._llm is not None else []
+
+    # --------------------------------------------------------------- private
+
+    @cached_property
+    def _ingestor(self) -> Ingestor:
+        return Ingestor(
+            index=self._index,
+            parser=self._parser,
+            chunker=wiring.chunker(self.settings, self._embedder),
+            markdown=self._markdown,
+            uploads=self._uploads,
+            max_file_bytes=wiring.limits(self.settings).file_bytes,
+            now=lambda: datetime.now(UTC),
+        )
+
+    @cached_property
+    def _retriever(self) -> Retriever:
+        return Retriever(index=self._index, embedder=self._embedder)
+
+    @cached_property
+    def _answerer(self) -> Answerer:
+        return Answerer(
+            llm=self._llm,
+            counter=wiring.token_counter(),
+            page=self._index.page,
+            context_tokens=self.settings.context_tokens,
+            history_turns=self.settings.history_turns,
+        )
+
+    def _query(self, text: str, top_k: int | None, semantic: float | None) -> Query:
+        return Query(
+            text=text,
+            top_k=self.settings.top_k if top_k is None else top_k,
+            semantic=self.settings.semantic if semantic is None else semantic,
+        )
+
+    def _where(self, scope: Scope | None) -> Filter | None:
+        if scope is None:
+            return None
+        parts: list[Filter | None] = [TagIs(key, value) for key, value in (scope.tags or {}).items()]
+        if scope.collection is not None:
+            parts.append(InCollection(scope.collection))
+        if scope.documents:
+            parts.append(DocumentIn(self._catalog.ids(scope.documents)))
+        return all_of(parts)

@@ -1,0 +1,89 @@
+"""Which implementation stands behind each protocol, made from the settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from localrag.chunking.split import Chunker
+from localrag.embedding.registry import create_embedder
+from localrag.errors import SettingsError
+from localrag.generation.ollama import OllamaLLM
+from localrag.generation.tokens import TiktokenCounter
+from localrag.index.sqlite import SqliteIndex
+from localrag.parsing.isolated import IsolatedParser
+from localrag.parsing.source import Limits
+from localrag.protocols import LLM, Embedder, TokenCounter
+from localrag.settings import Settings
+from localrag.types import IndexHeader
+
+_MEGABYTE = 1024 * 1024
+
+
+def models_dir(settings: Settings) -> Path:
+    """Where pulled embedding models are kept."""
+    return settings.data_dir / "models"
+
+
+def embedder(settings: Settings) -> Embedder:
+    """The embedder of the model that the settings name.
+
+    Raises:
+        ModelError: the model is not here, or cannot be loaded.
+    """
+    return create_embedder(settings.embedding_model, models_dir=models_dir(settings))
+
+
+def chunker(settings: Settings, embedder: Embedder) -> Chunker:
+    """A chunker that measures with the embedder's own tokenizer."""
+    return Chunker(embedder.tokenizer, settings.chunk_tokens, settings.chunk_overlap_tokens)
+
+
+def index(settings: Settings, embedder: Embedder, *, reset: bool = False) -> SqliteIndex:
+    """The index that the settings name, created when there is none, emptied when `reset`.
+
+    Raises:
+        SettingsError: the URL is not of an index this version opens.
+        IndexMismatchError: it was built with other parameters, and `reset` is off.
+    """
+    url = settings.resolved_index_url
+    scheme, _, path = url.partition(":///")
+    if scheme != "sqlite" or not path:
+        raise SettingsError(
+            f"LOCALRAG_INDEX_URL={url} is not an index this version opens.",
+            hint="Use sqlite:///PATH, or leave it empty for the index in LOCALRAG_DATA_DIR.",
+        )
+    header = IndexHeader(
+        model=embedder.model,
+        chunk_tokens=settings.chunk_tokens,
+        chunk_overlap_tokens=settings.chunk_overlap_tokens,
+    )
+    return SqliteIndex.reset(Path(path), header) if reset else SqliteIndex.open(Path(path), header)
+
+
+def llm(settings: Settings) -> LLM:
+    """The answering model; nothing is contacted until it is used."""
+    return OllamaLLM(
+        host=settings.ollama_host,
+        model=settings.llm_model,
+        timeout_s=settings.llm_timeout_s,
+        num_gpu=settings.ollama_num_gpu,
+    )
+
+
+def token_counter() -> TokenCounter:
+    """The ruler for prompts."""
+    return TiktokenCounter()
+
+
+def limits(settings: Settings) -> Limits:
+    """What one file may cost."""
+    return Limits(
+        timeout_s=settings.parse_timeout_s,
+        memory_mb=settings.parse_memory_mb,
+        file_bytes=settings.max_file_mb * _MEGABYTE,
+    )
+
+
+def parser(settings: Settings, *, workers: int = 1) -> IsolatedParser:
+    """A parser in child processes; none is started before the first file."""
+    return IsolatedParser(limits=limits(settings), workers=workers)

@@ -1,0 +1,330 @@
+"""Every command: read the arguments, open the library, make one call, print."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from localrag.errors import LocalRagError, NotFoundError, SettingsError
+
+if TYPE_CHECKING:
+    from localrag.app import RAG, Scope
+
+app = typer.Typer(
+    name="localrag",
+    help="Ask your own documents, on your own machine. Every claim cites its page.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+models_app = typer.Typer(help="Embedding models: list those here, pull another.", no_args_is_help=True)
+app.add_typer(models_app, name="models")
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+TopK = Annotated[int | None, typer.Option("--top-k", min=1, max=100, help="How many passages.")]
+Semantic = Annotated[
+    float | None, typer.Option("--semantic", min=0.0, max=1.0, help="0 keyword only ... 1 meaning only.")
+]
+Documents = Annotated[list[str] | None, typer.Option("--document", help="Only this document (name or id).")]
+Tags = Annotated[list[str] | None, typer.Option("--tag", metavar="K=V", help="Only documents with this tag.")]
+Collection = Annotated[str | None, typer.Option("--collection", metavar="A/B", help="Only this collection.")]
+
+
+@contextmanager
+def _library(**options: Any) -> Iterator[RAG]:
+    """An open library; errors that end the command are told and become exit code 2."""
+    from localrag.app import RAG  # deferred: the index and the models are not needed for --help
+
+    with _exit_on_error(), RAG.open(**options) as rag:
+        yield rag
+
+
+@contextmanager
+def _exit_on_error() -> Iterator[None]:
+    from localrag.cli import output  # deferred: rich
+
+    try:
+        yield
+    except LocalRagError as error:
+        output.error(error)
+        raise typer.Exit(2) from error
+    except KeyboardInterrupt:
+        output.say("Stopped. What was done is kept; run the command again to go on.")
+        raise typer.Exit(130) from None
+    except BrokenPipeError:
+        # The reader of our output went away (`| head`): not an error; keep Python from complaining at exit.
+        sys.stdout = None  # type: ignore[assignment]
+        raise typer.Exit(0) from None
+
+
+def _tags(values: list[str] | None) -> dict[str, str]:
+    pairs = {}
+    for value in values or []:
+        key, equals, content = value.partition("=")
+        if not key.strip() or not equals:
+            raise SettingsError(f"--tag {value} is not of the form K=V.", hint="Write it as --tag year=2026.")
+        pairs[key.strip()] = content.strip()
+    return pairs
+
+
+def _scope(documents: list[str] | None, tags: list[str] | None, collection: str | None) -> Scope:
+    from localrag.app import Scope  # deferred, as above
+
+    return Scope(documents=documents or (), tags=_tags(tags), collection=collection)
+
+
+@app.command()
+def ingest(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders.")],
+    force: Annotated[bool, typer.Option("--force", help="Read files again even when unchanged.")] = False,
+    reset: Annotated[bool, typer.Option("--reset", help="Drop all documents first (with --yes).")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Confirm --reset.")] = False,
+    tag: Annotated[list[str] | None, typer.Option("--tag", metavar="K=V", help="Tag the documents.")] = None,
+    collection: Annotated[str | None, typer.Option("--collection", metavar="A/B", help="Put them here.")] = None,
+    jobs: Annotated[int, typer.Option("--jobs", min=1, max=64, help="Files parsed at once.")] = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Take files and folders into the library."""
+    from localrag import views
+    from localrag.cli import output
+
+    with _exit_on_error():
+        tags = _tags(tag) or None
+        if reset and not yes:
+            raise SettingsError("--reset drops every document of the library.", hint="Add --yes to confirm.")
+    with _library(jobs=jobs, reset=reset) as rag, output.embed_bar() as bar:
+        report = rag.ingest(
+            *paths,
+            force=force,
+            tags=tags,
+            collection=collection,
+            jobs=jobs,
+            on_file=output.outcome,
+            on_embed=bar.show,
+        )
+    if as_json:
+        output.emit_json(views.ingest_json(report))
+    output.say(
+        f"{report.count('indexed')} indexed, {report.count('skipped')} skipped, {report.count('failed')} failed"
+        f" in {report.seconds:.1f} s"
+    )
+    if report.count("failed"):
+        raise typer.Exit(1)
+
+
+@app.command()
+def embed() -> None:
+    """Make the vectors that are still missing."""
+    from localrag.cli import output
+
+    with _library() as rag, output.embed_bar() as bar:
+        final = rag.embed_pending(progress=bar.show)
+    output.say(f"{final.done} texts embedded; nothing is pending.")
+
+
+@app.command()
+def documents(as_json: AsJson = False) -> None:
+    """List the documents of the library."""
+    from localrag import views
+    from localrag.cli import output
+
+    with _library() as rag:
+        items = rag.documents()
+    if as_json:
+        output.emit_json([views.document_json(item) for item in items])
+    else:
+        output.documents(items)
+
+
+@app.command()
+def delete(
+    names: Annotated[list[str], typer.Argument(metavar="ID_OR_NAME...", help="Documents to remove.")],
+    as_json: AsJson = False,
+) -> None:
+    """Remove documents from the library; your own files stay where they are."""
+    from localrag import views
+    from localrag.cli import output
+
+    deleted, missing = [], []
+    with _library() as rag:
+        for name in names:
+            try:
+                deleted.append(rag.delete(name))
+            except NotFoundError as error:
+                output.error(error)
+                missing.append(name)
+    if as_json:
+        output.emit_json(views.delete_json(deleted, missing))
+    else:
+        output.deletions(deleted)
+    if missing:
+        raise typer.Exit(1)
+
+
+@app.command()
+def search(
+    query: Annotated[str, typer.Argument(help="Words, or a question.")],
+    top_k: TopK = None,
+    semantic: Semantic = None,
+    document: Documents = None,
+    tag: Tags = None,
+    collection: Collection = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find the passages that answer best."""
+    from localrag import views
+    from localrag.cli import output
+
+    with _library() as rag:
+        result = rag.search(query, top_k=top_k, semantic=semantic, scope=_scope(document, tag, collection))
+    if as_json:
+        output.emit_json(views.search_json(result))
+    else:
+        output.ranking(result)
+
+
+@app.command()
+def ask(
+    question: Annotated[str, typer.Argument(help="In plain words.")],
+    top_k: TopK = None,
+    semantic: Semantic = None,
+    document: Documents = None,
+    tag: Tags = None,
+    collection: Collection = None,
+    no_llm: Annotated[bool, typer.Option("--no-llm", help="Quote the best sentences; call no model.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Answer a question from the documents, each claim with its page."""
+    from localrag import views
+    from localrag.cli import output
+    from localrag.types import Answer
+
+    with _library() as rag:
+        stream = rag.ask_stream(
+            question, top_k=top_k, semantic=semantic, scope=_scope(document, tag, collection), use_llm=not no_llm
+        )
+        for item in stream:
+            if isinstance(item, Answer):
+                answer = item
+            elif not as_json:
+                sys.stdout.write(output.clean(item))
+                sys.stdout.flush()
+    if as_json:
+        output.emit_json(views.answer_json(answer))
+    else:
+        sys.stdout.write("\n")
+        output.answer_notes(answer)
+
+
+@app.command()
+def show(
+    document: Annotated[str, typer.Argument(help="Name or id.")],
+    page: Annotated[int | None, typer.Option("--page", min=1, help="Only this page, from 1.")] = None,
+) -> None:
+    """Print the Markdown the index holds for a document."""
+    from localrag.cli import output
+    from localrag.types import cite
+
+    with _library() as rag:
+        found = rag.get(document)
+        pages = rag.pages(found.id) if page is None else rag.pages_numbered(found.id, page)
+        if not pages:
+            raise NotFoundError(f"{found.name} has no page {page}.", hint=f"It has {found.page_count}.")
+    for item in pages:
+        sys.stdout.write(f"{output.clean(cite(found.name, item.number, item.label))}\n\n")
+        sys.stdout.write(output.clean(item.markdown).rstrip() + "\n\n")
+
+
+@app.command()
+def health(as_json: AsJson = False) -> None:
+    """Check the index, the models and Ollama, and say what to do."""
+    from localrag import views
+    from localrag.cli import output
+
+    with _library() as rag:
+        checks = rag.health()
+    if as_json:
+        output.emit_json(views.health_json(checks))
+    else:
+        output.checks(checks)
+    if not all(check.ok for check in checks):
+        raise typer.Exit(1)
+
+
+@app.command()
+def evaluate(
+    dataset: Annotated[Path, typer.Argument(metavar="DATASET_DIR", help="A folder in the BEIR layout.")],
+    as_json: AsJson = False,
+) -> None:
+    """Measure retrieval on judged queries, in an index of its own."""
+    from localrag import views
+    from localrag.app.evaluating import evaluate_folder
+    from localrag.cli import output
+    from localrag.settings import load_settings
+
+    with _exit_on_error(), output.evaluation_bar() as bar:
+        result = evaluate_folder(dataset, load_settings(), on_progress=bar.show)
+    if as_json:
+        output.emit_json(views.evaluation_json(result))
+    else:
+        output.evaluation(result)
+
+
+@models_app.command("list")
+def models_list(as_json: AsJson = False) -> None:
+    """List the embedding models that can be used now."""
+    from localrag import views
+    from localrag.app.models import models
+    from localrag.cli import output
+    from localrag.settings import load_settings
+
+    with _exit_on_error():
+        found = models(load_settings())
+    if as_json:
+        output.emit_json(views.models_json(found))
+    else:
+        output.models(found)
+
+
+@models_app.command("pull")
+def models_pull(
+    name: Annotated[str, typer.Argument(help="OWNER/MODEL on the hub, or a folder on this machine.")],
+) -> None:
+    """Bring another embedding model; the only command that goes out to the internet."""
+    from localrag.app.models import pull
+    from localrag.cli import output
+    from localrag.settings import load_settings
+
+    with _exit_on_error():
+        pulled = pull(load_settings(), name)
+    output.say(f"{pulled} is here. Use it with LOCALRAG_EMBEDDING_MODEL={pulled} and re-index:")
+    output.say("  localrag ingest PATH... --reset --yes")
+
+
+@app.command()
+def ui(
+    port: Annotated[int, typer.Option("--port", min=1, max=65535, help="On 127.0.0.1.")] = 8501,
+) -> None:
+    """Serve the app in the browser (127.0.0.1 only)."""
+    import subprocess  # deferred: only this command starts a process
+
+    with _exit_on_error():
+        page = _welcome_page()
+
+    arguments = ["-m", "streamlit", "run", str(page), "--server.address", "127.0.0.1", "--server.port", str(port)]
+    raise typer.Exit(subprocess.call([sys.executable, *arguments], cwd=page.parent))
+
+
+def _welcome_page() -> Path:
+    """The app's entry page: at the top of a checkout, or inside the installed package."""
+    package = Path(__file__).resolve().parents[1]
+    for page in (package.parents[1] / "Welcome.py", package / "pages_of_the_app" / "Welcome.py"):
+        if page.is_file():
+            return page
+    raise SettingsError("The app's pages are not installed.", hint="Run it from a checkout: `make run`.")

@@ -1,0 +1,230 @@
+"""How results look in a terminal: stdout for data, stderr for messages, control characters never."""
+
+from __future__ import annotations
+
+import json
+import sys
+import textwrap
+import unicodedata
+from collections.abc import Iterable, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from localrag.errors import LocalRagError
+from localrag.types import Answer, Check, Document, Hit, Ranking, cite
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from localrag.app.models import ModelInfo
+    from localrag.evaluation.benchmark import Evaluation
+    from localrag.evaluation.benchmark import Progress as EvaluationProgress
+    from localrag.library.catalog import Deletion
+    from localrag.library.embedding_queue import EmbedProgress
+    from localrag.library.ingest import Outcome
+
+_PREVIEW_CHARS = 240
+
+
+def _stdout() -> Console:
+    return Console(highlight=False, markup=False, soft_wrap=True)
+
+
+def _stderr() -> Console:
+    return Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+
+
+def clean(text: str) -> str:
+    """The text without control characters, so that a document cannot drive the terminal."""
+    return "".join(char for char in text if char in "\n\t" or unicodedata.category(char) not in {"Cc", "Cs"})
+
+
+def emit_json(data: Any) -> None:
+    """One JSON document on stdout, non-ASCII characters as they are."""
+    sys.stdout.write(json.dumps(data, ensure_ascii=False, indent=2).encode("utf-8", "replace").decode() + "\n")
+
+
+def say(message: str) -> None:
+    """A message for the user, on stderr."""
+    _stderr().print(clean(message))
+
+
+def error(problem: LocalRagError) -> None:
+    """What failed and what to do next, on stderr."""
+    console = _stderr()
+    console.print(Text.assemble(("error: ", "bold red"), clean(problem.message)))
+    if problem.hint:
+        console.print(Text.assemble(("  try: ", "bold"), clean(problem.hint)))
+
+
+def outcome(result: Outcome) -> None:
+    """One line for a file that was ingested, and its warnings."""
+    console = _stderr()
+    marks = {"indexed": ("indexed", "green"), "skipped": ("skipped", "yellow"), "failed": ("failed ", "bold red")}
+    line = Text.assemble(marks[result.status], "  ", (clean(result.name), "bold"))
+    if result.status == "indexed":
+        line.append(f"  {_count(result.pages, 'page')}, {_count(result.chunks, 'chunk')}")
+    if result.note:
+        line.append(f"  {clean(result.note)}")
+    if result.error is not None:
+        line.append(f"  [{result.error.kind}] {clean(result.error.message)} {clean(result.error.hint)}")
+    console.print(line)
+    for warning in result.warnings:
+        console.print(f"         note: {clean(warning)}")
+
+
+def ranking(result: Ranking) -> None:
+    """The hits with their markers, ranks in both legs, and a preview."""
+    if result.vectors_ready < 1.0:
+        say(
+            f"Semantic search covers {result.vectors_ready:.0%} of the library so far; `localrag embed` makes the rest."
+        )
+    if not result.hits:
+        say("Nothing found.")
+    for hit in result.hits:
+        _hit(hit)
+
+
+def _hit(hit: Hit) -> None:
+    console = _stdout()
+    marker = cite(hit.document, hit.chunk.page, hit.chunk.label)
+    legs = f"keyword {_rank(hit.lexical_rank)}, semantic {_rank(hit.vector_rank)}"
+    console.print(Text.assemble((f"{hit.rank:>2}. ", "dim"), (clean(marker), "bold cyan")))
+    console.print(Text(f"    score {hit.score:.4f}  {legs}", style="dim"))
+    if hit.chunk.heading_path:
+        console.print(Text("    " + clean(" > ".join(hit.chunk.heading_path)), style="italic"))
+    preview = textwrap.shorten(clean(hit.chunk.text), _PREVIEW_CHARS, placeholder=" …")
+    console.print(Text(textwrap.indent(preview, "    ")))
+
+
+def _rank(rank: int | None) -> str:
+    return "–" if rank is None else f"#{rank}"
+
+
+def answer_notes(result: Answer) -> None:
+    """What stands below an answer: the quotes that prove it, what is not supported, and how it was made."""
+    console = _stdout()
+    if result.citations and result.mode == "llm":
+        console.print()
+        for citation in result.citations:
+            quote = textwrap.shorten(clean(citation.quote), _PREVIEW_CHARS, placeholder=" …")
+            mark = "" if citation.verified else " (not verified)"
+            console.print(Text.assemble((clean(citation.marker), "bold cyan"), f"{mark} “{quote}”"))
+    for sentence in result.unsupported:
+        say(f"not supported by the documents: {sentence}")
+    if result.left_out:
+        say(f"{_count(len(result.left_out), 'passage')} did not fit into the prompt (LOCALRAG_CONTEXT_TOKENS).")
+    if result.notice:
+        say(result.notice)
+    by = result.model if result.mode == "llm" else "quoted, no model"
+    say(f"confidence {result.confidence} · {by} · {result.timings.total / 1000:.1f} s")
+
+
+def documents(items: Sequence[Document]) -> None:
+    """The catalog as a table."""
+    if not items:
+        say("The library is empty. Add documents with `localrag ingest PATH`.")
+        return
+    table = Table("id", "name", "pages", "chunks", "status", "indexed", box=None, pad_edge=False)
+    for item in items:
+        status = item.status if item.status == "indexed" else f"embedding {item.embedded_count}/{item.chunk_count}"
+        when = item.indexed_at.astimezone().strftime("%Y-%m-%d %H:%M")
+        table.add_row(item.id, Text(clean(item.name)), str(item.page_count), str(item.chunk_count), status, when)
+    _stdout().print(table)
+
+
+def deletions(items: Iterable[Deletion]) -> None:
+    """One line for each document removed."""
+    for item in items:
+        say(f"deleted {item.name} ({_count(item.chunks, 'chunk')})")
+
+
+def checks(items: Sequence[Check]) -> None:
+    """OK and FAIL lines with what to do."""
+    console = _stdout()
+    for item in items:
+        mark = ("OK   ", "green") if item.ok else ("FAIL ", "bold red")
+        console.print(Text.assemble(mark, (f"{clean(item.name)}: ", "bold"), clean(item.detail)))
+        if item.hint and not item.ok:
+            console.print(f"       {clean(item.hint)}")
+
+
+def models(items: Sequence[ModelInfo]) -> None:
+    """The embedding models, the active one marked."""
+    table = Table("", "name", "dimensions", "tokens", "revision", box=None, pad_edge=False)
+    for item in items:
+        mark = "*" if item.active else ""
+        table.add_row(mark, item.name, str(item.dimension), str(item.max_tokens), item.revision)
+    _stdout().print(table)
+
+
+def evaluation(result: Evaluation) -> None:
+    """The measures by mode as a table."""
+    measures = list(result.metrics)
+    table = Table("", *measures, box=None, pad_edge=False)
+    for mode, values in result.by_mode.items():
+        table.add_row(mode, *(f"{values[measure]:.3f}" for measure in measures))
+    _stdout().print(f"{result.dataset}: {result.documents:,} documents, {result.queries:,} queries")
+    _stdout().print(table)
+    say(f"{result.seconds:.1f} s")
+
+
+class EvaluationBar:
+    """A bar on stderr that follows an evaluation through its stages."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._task = progress.add_task("reading", total=None)
+
+    def show(self, state: EvaluationProgress) -> None:
+        """Draws this state."""
+        self._progress.update(self._task, description=state.stage, completed=state.done, total=state.total)
+
+
+@contextmanager
+def evaluation_bar() -> Iterator[EvaluationBar]:
+    """A progress bar that lives as long as the block."""
+    with _bar() as progress:
+        yield EvaluationBar(progress)
+
+
+class EmbedBar:
+    """A bar on stderr for the embedding queue; silent where stderr is not a terminal."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._task = progress.add_task("embedding", total=None, visible=False)
+
+    def show(self, state: EmbedProgress) -> None:
+        """Draws this state."""
+        label = "embedding (in another process)" if state.elsewhere else "embedding"
+        self._progress.update(
+            self._task, completed=state.done, total=state.total, description=label, visible=state.total > 0
+        )
+
+
+@contextmanager
+def embed_bar() -> Iterator[EmbedBar]:
+    """A progress bar that lives as long as the block."""
+    with _bar() as progress:
+        yield EmbedBar(progress)
+
+
+def _bar() -> Progress:
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    return Progress(*columns, console=_stderr(), transient=True)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
