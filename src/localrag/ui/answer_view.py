@@ -1,0 +1,87 @@
+"""One turn of a conversation on the page: the question, the answer, how far it can be trusted, its sources."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import streamlit as st
+
+from localrag.app import RAG
+from localrag.types import Answer, Document, DocumentId, cite
+from localrag.ui import labels, sources
+from localrag.ui.conversation import Turn
+from localrag.ui.marking import unsupported
+from localrag.ui.notices import show_problem
+from localrag.ui.safe import plain, render_safe
+
+ASSISTANT_ICON = ":material/menu_book:"
+USER_ICON = ":material/person:"
+
+
+def draw_question(question: str) -> None:
+    """What the user asked."""
+    with st.chat_message("user", avatar=USER_ICON):
+        st.markdown(render_safe(question))
+
+
+def draw_turn(rag: RAG, turn: Turn, documents: Mapping[DocumentId, Document], *, key: str, latest: bool) -> None:
+    """The question and what came of it."""
+    draw_question(turn.question)
+    with st.chat_message("assistant", avatar=ASSISTANT_ICON):
+        if turn.answer is not None:
+            _answer(rag, turn.answer, documents, key=key, latest=latest)
+            return
+        if turn.partial:
+            st.markdown(render_safe(turn.partial))
+        if turn.problem is not None:
+            show_problem(turn.problem)
+        else:
+            st.caption("You stopped this answer. What was written so far has not been checked.")
+
+
+def _answer(rag: RAG, answer: Answer, documents: Mapping[DocumentId, Document], *, key: str, latest: bool) -> None:
+    if answer.notice:
+        st.info(plain(answer.notice), icon=":material/info:")
+    markers = list(dict.fromkeys(citation.marker for citation in answer.citations))
+    highlights, missing = unsupported(answer.text, answer.unsupported, markers)
+    st.markdown(render_safe(answer.text, highlights=highlights, badges=markers))
+    if highlights:
+        st.markdown(":small[:orange-background[Marked] sentences are not supported by your documents.]")
+    for sentence in missing:
+        st.markdown(f":small[:orange-badge[unsupported] {plain(sentence)}]")
+    if not answer.citations and not answer.refused:
+        st.warning("No passage of your documents supports this answer.", icon=":material/warning:")
+    st.markdown(facts(answer))
+    _left_out(answer)
+    sources.draw(rag, answer, documents, key=key, open_now=latest)
+
+
+def facts(answer: Answer) -> str:
+    """Badges for confidence and model, then the timings."""
+    if answer.refused:
+        parts = [":gray-badge[Not in your documents]"]
+    else:
+        parts = [f":{labels.CONFIDENCE_COLOUR[answer.confidence]}-badge[{answer.confidence.capitalize()} confidence]"]
+    if answer.mode == "llm" and answer.model:
+        parts.append(f":gray-badge[{plain(answer.model)}]")
+    elif not answer.refused:
+        parts.append(":gray-badge[Quoted, no model]")
+    return f"{' '.join(parts)} :small[{timings(answer)}]"
+
+
+def timings(answer: Answer) -> str:
+    """`retrieval 40 ms, first token 1.2 s, total 6.0 s`."""
+    parts = [f"retrieval {labels.milliseconds(answer.timings.retrieval)}"]
+    if answer.timings.first_token is not None:
+        parts.append(f"first token {labels.milliseconds(answer.timings.first_token)}")
+    parts.append(f"total {labels.milliseconds(answer.timings.total)}")
+    return ", ".join(parts)
+
+
+def _left_out(answer: Answer) -> None:
+    """Names the passages that the model did not get to see."""
+    chunks = {hit.chunk.id: hit for hit in answer.hits}
+    left = [chunks[chunk_id] for chunk_id in answer.left_out if chunk_id in chunks]
+    if left:
+        names = dict.fromkeys(cite(hit.document, hit.chunk.page, hit.chunk.label) for hit in left)
+        st.caption(f"Did not fit into the prompt: {', '.join(plain(name) for name in names)}")

@@ -1,0 +1,163 @@
+"""The page that asks the library."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import streamlit as st
+
+from localrag.app import RAG, Scope
+from localrag.errors import LocalRagError
+from localrag.types import Answer, Document, IndexStats
+from localrag.ui import answer_view, controls, conversation, labels
+from localrag.ui.conversation import Turn
+from localrag.ui.notices import advice, problem_text, show_error
+from localrag.ui.pump import Pump
+from localrag.ui.safe import render_safe
+from localrag.ui.session import Session
+from localrag.ui.worker import Problem
+
+_REDRAW_S = 0.08
+"""Between two drawings of a growing answer; faster than the eye follows only costs."""
+
+
+def draw(session: Session) -> None:
+    """The whole page."""
+    rag = session.rag
+    try:
+        documents, stats = rag.documents(), rag.stats()
+        identity, turns = _conversation(rag)
+    except LocalRagError as error:
+        show_error(error)
+        return
+    chosen = controls.draw(rag.settings, documents, turns)
+    if chosen.clear:
+        _clear(rag, identity)
+    st.title("Chat")
+    if documents:
+        _before_asking(session, stats, use_llm=chosen.use_llm)
+    else:
+        _invitation()
+    catalog = {document.id: document for document in documents}
+    for number, turn in enumerate(turns):
+        latest = number == len(turns) - 1
+        answer_view.draw_turn(rag, turn, catalog, key=f"turn_{number}", latest=latest)
+    question = st.chat_input("Ask your documents", key="question", disabled=not documents, submit_mode="disable")
+    if question and question.strip():
+        _ask(rag, identity, turns, question.strip(), chosen)
+    elif documents and not turns:
+        _hint(documents)
+
+
+# -------------------------------------------------------------------- conversation
+
+
+def _conversation(rag: RAG) -> tuple[str, tuple[Turn, ...]]:
+    """The conversation named in the address, or else this tab's, or a new one; kept in the library."""
+    known = st.session_state.get("conversation")
+    identity = conversation.valid_id(st.query_params.get("c")) or known or conversation.new_id()
+    if st.query_params.get("c") != identity:
+        st.query_params["c"] = identity
+    if identity != known:
+        turns = conversation.load(rag.load_conversation(identity))
+        if turns is None:
+            st.toast("The earlier conversation cannot be read by this version; a new one was begun.")
+        st.session_state.conversation = identity
+        st.session_state.turns = turns or ()
+    return identity, st.session_state.turns
+
+
+def _keep(rag: RAG, identity: str, turns: tuple[Turn, ...]) -> None:
+    """Keeps the turns in this tab and, so that a refresh finds them, in the library."""
+    st.session_state.turns = turns
+    try:
+        rag.save_conversation(identity, conversation.dump(turns))
+    except LocalRagError as error:
+        st.toast(problem_text(Problem.of(error)), icon=":material/error:")
+
+
+def _clear(rag: RAG, identity: str) -> None:
+    rag.delete_conversation(identity)
+    st.session_state.turns = ()
+    st.rerun()
+
+
+# -------------------------------------------------------------------------- notices
+
+
+def _before_asking(session: Session, stats: IndexStats, *, use_llm: bool) -> None:
+    """What the user should know before the question is sent."""
+    if stats.embedded < stats.chunks:
+        waiting = labels.count(stats.chunks - stats.embedded, "text")
+        st.info(
+            f"Still indexing {waiting}: they are found by keyword already, by meaning once their vectors are made.",
+            icon=":material/hourglass_top:",
+        )
+    if not use_llm:
+        return
+    wrong = [check for check in session.model.checks() if not check.ok]
+    if wrong:
+        lines = "\n\n".join(advice(check) for check in wrong)
+        privacy_only = all(check.name == "Privacy" for check in wrong)
+        tail = "" if privacy_only else "\n\nUntil then, answers quote the best sentences word for word."
+        st.warning(lines + tail, icon=":material/cloud_off:" if not privacy_only else ":material/warning:")
+
+
+def _invitation() -> None:
+    with st.container(border=True):
+        st.markdown("**Your library is empty.** Add documents first, then ask away.")
+        st.page_link("pages/1_Upload_Documents.py", label="Upload documents", icon=":material/upload_file:")
+
+
+def _hint(documents: Sequence[Document]) -> None:
+    st.markdown(
+        f":gray[{labels.count(len(documents), 'document')} to ask. Each claim of an answer is cited to its page; "
+        "open a source to see the words it rests on.]"
+    )
+
+
+# ---------------------------------------------------------------------------- asking
+
+
+def _ask(rag: RAG, identity: str, turns: tuple[Turn, ...], question: str, chosen: controls.Controls) -> None:
+    """Shows the answer as it grows, keeps the turn however it ends, and draws the page anew."""
+    answer_view.draw_question(question)
+    turn: Turn | None = None
+    text = ""
+    with st.chat_message("assistant", avatar=answer_view.ASSISTANT_ICON):
+        body = st.empty()
+        st.button("Stop", icon=":material/stop_circle:", key=f"stop_{len(turns)}")
+        try:
+            stream = rag.ask_stream(
+                question,
+                history=conversation.history(turns),
+                top_k=chosen.top_k,
+                semantic=chosen.semantic,
+                scope=Scope(documents=chosen.documents) if chosen.documents else None,
+                use_llm=chosen.use_llm,
+            )
+            started = drawn = time.monotonic()
+            body.markdown(_waiting(0.0))
+            with Pump(stream) as arrivals:
+                for item in arrivals:
+                    if isinstance(item, Answer):
+                        turn = Turn(question=question, answer=item)
+                        continue
+                    text += item or ""
+                    now = time.monotonic()
+                    if not text:
+                        body.markdown(_waiting(now - started))
+                    elif now - drawn >= _REDRAW_S or item is None:
+                        body.markdown(render_safe(text))
+                        drawn = now
+        except LocalRagError as error:
+            turn = Turn(question=question, partial=text, problem=Problem.of(error))
+        finally:
+            # Also when the script is ended from outside: the stop button, another page, a closed tab.
+            _keep(rag, identity, (*turns, turn or Turn(question=question, partial=text)))
+    st.rerun()
+
+
+def _waiting(seconds: float) -> str:
+    return ":shimmer[Reading your documents …]" if seconds < 1.0 else f":shimmer[Thinking … {seconds:.0f} s]"
