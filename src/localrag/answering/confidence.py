@@ -10,6 +10,7 @@ from localrag.types import Confidence, Hit
 HIGH = 0.75
 MEDIUM = 0.5
 
+_EXTRACT_COVERAGE = 0.6
 _VERIFIED, _COVERAGE, _AGREEMENT = 0.6, 0.25, 0.15
 
 
@@ -46,9 +47,11 @@ def judge(signals: Signals) -> Confidence:
 
 
 def judge_extract(signals: Signals) -> Confidence:
-    """For quoted sentences: at most `medium`, since the words are right but nothing has read them as an answer."""
-    verdict = judge(signals)
-    return "medium" if verdict == "high" else verdict
+    """For quoted sentences: `medium` when their passages hold three fifths of the question's words, else `low`.
+
+    Never `high`: quotes are true by making, but nothing has read them as an answer.
+    """
+    return "medium" if signals.verified > 0 and signals.coverage >= _EXTRACT_COVERAGE else "low"
 
 
 def agreement(hits: Sequence[Hit]) -> float:

@@ -12,8 +12,11 @@ from localrag.answering.figures import figures, missing_figures
 from localrag.answering.sentences import Span, sentence_spans
 from localrag.answering.words import content_words
 
-# A claim is supported when this share of its words, by weight, stands in the passage.
-SUPPORT = 0.6
+# A claim is supported when these shares of its words, by weight, stand in the passage: of all of them, and of those
+# that the question does not have. Measured on 600 questions of SQuAD 2.0 dev, put into a sentence with an answer: with
+# its own answer 0.99 are supported; with another question's, 0.03 (without the second share 0.26).
+SUPPORT = 0.55
+NEW_SUPPORT = 0.5
 # Words that the question already holds prove little: an invented answer repeats them too.
 _QUESTION_WEIGHT = 0.5
 # Names carry the answer more often than other words do.
@@ -67,6 +70,7 @@ class Claim:
 
     text: str
     weights: Mapping[str, float]
+    new: frozenset[str]
     figures: int
 
     @classmethod
@@ -79,7 +83,7 @@ class Claim:
             for word in content_words(sentence)
             if not word.isdigit()  # figures have many notations and are compared apart
         }
-        return cls(sentence, weights, len(figures(sentence)))
+        return cls(sentence, weights, frozenset(weights.keys() - asked), len(figures(sentence)))
 
     @property
     def says_something(self) -> bool:
@@ -95,7 +99,7 @@ class Claim:
 
     def is_supported_by(self, sources: Sequence[Source]) -> bool:
         """Whether the sources together hold every figure and enough of the words, not all in headings or file names."""
-        if self._missing(sources) or self.coverage(sources) < SUPPORT:
+        if self._missing(sources) or self.coverage(sources) < SUPPORT or self._new_coverage(sources) < NEW_SUPPORT:
             return False
         return bool(self.figures) or any(source.own_words & self.weights.keys() for source in sources)
 
@@ -103,6 +107,12 @@ class Claim:
         """The one source that supports the claim by itself, the best covered, then the first."""
         able = [source for source in sources if self.is_supported_by([source])]
         return max(able, key=lambda source: (self.coverage([source]), -source.passage.number), default=None)
+
+    def _new_coverage(self, sources: Sequence[Source]) -> float:
+        """The share in [0, 1], by weight, of the words that the question does not have; 1 when there are none."""
+        total = sum(self.weights[word] for word in self.new)
+        found = frozenset[str]().union(*(source.words for source in sources))
+        return sum(self.weights[word] for word in self.new & found) / total if total else 1.0
 
     def _missing(self, sources: Sequence[Source]) -> list[str]:
         if not self.figures:

@@ -32,6 +32,8 @@ def test_the_score_is_the_weighted_sum(verified: float, coverage: float, both: f
 def test_quotes_are_at_most_medium() -> None:
     assert judge_extract(Signals(verified=1, coverage=1, agreement=1)) == "medium"
     assert judge_extract(Signals(verified=0, coverage=1, agreement=1)) == "low"
+    assert judge_extract(Signals(verified=1, coverage=0.6, agreement=0)) == "medium"
+    assert judge_extract(Signals(verified=1, coverage=0.5, agreement=1)) == "low"
 
 
 def test_agreement_is_the_share_found_by_both_legs(shelf: Any) -> None:
