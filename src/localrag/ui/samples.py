@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import streamlit as st
 
 from localrag.ui.session import Session
 
 _KEY = "samples"
+_NOTICE = "NOTICE.md"
+
+
+def sample_files(folder: Path) -> list[Path]:
+    """The samples, without the notice about their licences."""
+    return sorted(path for path in folder.iterdir() if path.is_file() and path.name != _NOTICE)
 
 
 def sample_button(session: Session, *, primary: bool = False) -> None:
@@ -19,5 +27,5 @@ def sample_button(session: Session, *, primary: bool = False) -> None:
         disabled=loading or not session.samples.is_dir(),
         key="load_samples",
     ):
-        session.worker.submit_folder(_KEY, "Sample documents", session.samples)
+        session.worker.submit_paths(_KEY, "Sample documents", sample_files(session.samples))
         st.switch_page("pages/1_Upload_Documents.py")

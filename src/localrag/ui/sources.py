@@ -37,8 +37,8 @@ def draw(rag: RAG, answer: Answer, documents: Mapping[DocumentId, Document], *, 
     used = {citations[0].chunk_id for citations in groups}
     others = [hit for hit in answer.hits if hit.chunk.id not in used]
     if others:
-        title = f"Also retrieved ({len(others)})"
-        with st.expander(title, icon=":material/search:"), _list(len(others), f"others_{key}"):
+        panel = st.expander(f"Also retrieved ({len(others)})", icon=":material/search:")
+        with panel, _list(len(others), f"others_{key}"):
             for hit in others:
                 _other(rag, hit, documents, key=f"{key}_other_{hit.rank}")
 

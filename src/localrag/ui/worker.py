@@ -117,12 +117,12 @@ class LibraryWorker:
 
         return self._take(key, name, read)
 
-    def submit_folder(self, key: str, name: str, folder: Path) -> bool:
-        """Takes a folder; a folder that was taken before is read again only once that is done."""
+    def submit_paths(self, key: str, name: str, paths: Sequence[Path]) -> bool:
+        """Takes files and folders as one job; what was taken before is read again only once that is done."""
 
         def read(task: _Task) -> None:
             self._library.ingest(
-                folder,
+                *paths,
                 embed=False,
                 on_file=lambda outcome: self._add_outcome(task, outcome),
                 cancelled=lambda: self._closed or task.job.status == "cancelled",
