@@ -790,7 +790,7 @@ class TestAgainstTheOracle:
         return BACKENDS[request.param]
 
     @settings(
-        max_examples=60,
+        max_examples=40,
         deadline=None,
         suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     )

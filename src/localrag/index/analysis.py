@@ -13,7 +13,7 @@ from __future__ import annotations
 import importlib.metadata
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
@@ -93,7 +93,7 @@ def query_groups(text: str, languages: Iterable[str] = ()) -> list[tuple[str, ..
 
 def _alternatives(word: str, languages: list[str]) -> list[tuple[str, ...]]:
     """The word's terms position by position, each with its distinct forms."""
-    per_language = [_query_terms(word, language) for language in languages]
+    per_language = [_cut(word, language, _query_grams) for language in languages]
     if len({len(terms) for terms in per_language}) > 1:
         return [(term,) for term in dict.fromkeys(term for terms in per_language for term in terms)]
     return [tuple(dict.fromkeys(forms)) for forms in zip(*per_language, strict=True)]
@@ -107,19 +107,21 @@ def _words(text: str) -> list[str]:
     return _WORD.findall(folded.lower())
 
 
-@lru_cache(maxsize=1 << 17)
-def _terms(word: str, language: str) -> tuple[str, ...]:
+def _terms(word: str, language: str) -> Sequence[str]:
+    # Most words come again and again; a run of Chinese is a sentence, never comes again, and has a hundred terms.
+    if word.isascii() and len(word) <= MAX_TERM_CHARACTERS:
+        return _remembered_terms(word, language)
+    return _cut(word, language, _index_grams)
+
+
+@lru_cache(maxsize=1 << 16)
+def _remembered_terms(word: str, language: str) -> tuple[str, ...]:
     return tuple(_cut(word, language, _index_grams))
-
-
-@lru_cache(maxsize=1 << 12)
-def _query_terms(word: str, language: str) -> tuple[str, ...]:
-    return tuple(_cut(word, language, _query_grams))
 
 
 def _cut(word: str, language: str, grams: Callable[[str], list[str]]) -> list[str]:
     if word.isalnum() and word.isascii():
-        return [_stem(word, language)[:MAX_TERM_CHARACTERS]]
+        return [_stem(word[:MAX_TERM_CHARACTERS], language)]
     if _NUMBER.fullmatch(word):
         return _number_terms(word)
     parts = _SPLIT.split(word.replace("_", "-"))
@@ -165,13 +167,13 @@ def _is_identifier(word: str, parts: list[str]) -> bool:
 
 def _part_terms(part: str, language: str, grams: Callable[[str], list[str]]) -> list[str]:
     if part.isascii():
-        return [_stem(part, language)[:MAX_TERM_CHARACTERS]]
+        return [_stem(part[:MAX_TERM_CHARACTERS], language)]
     terms: list[str] = []
     for run in _RUNS.findall(part):
         if re.match(f"[{_CJK}{_UNSPACED}]", run):
             terms.extend(grams(run))
         else:
-            terms.append(_stem(run[: 4 * MAX_TERM_CHARACTERS], language)[:MAX_TERM_CHARACTERS])
+            terms.append(_stem(run[:MAX_TERM_CHARACTERS], language))
     return [term for term in terms if term]
 
 
@@ -188,6 +190,7 @@ def _pairs(run: str) -> list[str]:
     return [run[at : at + 2] for at in range(len(run) - 1)]
 
 
+@lru_cache(maxsize=1 << 16)
 def _stem(word: str, language: str) -> str:
     """The stem without diacritics. English is folded first (naïve is naive); others need their accents to stem."""
     for first, last, script_language in _STEMMER_OF_SCRIPT:

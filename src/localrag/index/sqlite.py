@@ -9,30 +9,33 @@ from __future__ import annotations
 import json
 import logging
 import sqlite3
-import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
-from localrag.errors import LocalRagError, StorageFullError
+from localrag.errors import IndexCorruptError, IndexMismatchError, LocalRagError, StorageFullError
 from localrag.filters import Filter
 from localrag.index import sqlite_catalog as catalog
 from localrag.index import sqlite_notes as notes
 from localrag.index.analysis import analysis_version
 from localrag.index.content import checked_vector, checked_vectors, chunk_terms, require_consistent
 from localrag.index.sqlite_checks import run_checks
-from localrag.index.sqlite_database import Database
+from localrag.index.sqlite_database import Database, move_aside, stored_bytes
 from localrag.index.sqlite_lexical import KEYWORD_TABLES, LexicalLeg
 from localrag.index.sqlite_mirror import Mirror
+from localrag.index.sqlite_purge import Purge
 from localrag.index.sqlite_repair import rebuild
 from localrag.index.sqlite_schema import (
+    AnotherProgramsFile,
     change_count,
     count_change,
     create_tables,
     get_meta,
     is_empty,
     new_generation,
-    require_same_header,
+    replace_header,
+    require_header,
     set_meta,
     stored_header,
 )
@@ -50,14 +53,9 @@ from localrag.types import (
     LegResults,
     Page,
     PendingText,
-    ScoredChunk,
 )
 
 _LOG = logging.getLogger(__name__)
-
-# Overwriting deleted words rewrites the keyword index; many deletes in a row share one, so that it takes at most
-# about a tenth of the time. `close` does what is left.
-_PURGE_PAUSE = 10.0
 
 
 class SqliteIndex:
@@ -68,9 +66,8 @@ class SqliteIndex:
         self._header = header
         self._clock = clock
         self._lexical = LexicalLeg()
-        self._mirror = Mirror(header.model.dimension)
-        self._purge_lock = threading.Lock()
-        self._next_purge = 0.0
+        self._mirror = Mirror(header.model.dimension, self._require_header)
+        self._purge = Purge(database, self._lexical)
 
     @classmethod
     def open(
@@ -111,6 +108,35 @@ class SqliteIndex:
             raise
         return index
 
+    @classmethod
+    def reset(cls, path: Path, header: IndexHeader, *, busy_timeout_s: float = 10.0) -> SqliteIndex:
+        """An empty index with this header in place of the present one, whatever that was built with.
+
+        Conversations stay, unless the file is damaged or of another schema version: it is then moved aside, to the
+        same name with `.old`. Processes that have it open with another header get IndexMismatchError from then on.
+
+        Raises:
+            IndexMismatchError: it is another program's file, and was left alone.
+            StorageFullError: the file cannot be written.
+            BackendTimeout: another process kept it locked.
+        """
+        present: IndexHeader | None = None
+        try:
+            present = cls.read_header(path)
+        except AnotherProgramsFile:
+            raise
+        except (IndexCorruptError, IndexMismatchError):
+            move_aside(path)
+        index = cls.open(path, present or header, busy_timeout_s=busy_timeout_s)
+        index.clear()
+        if present in (None, header):
+            return index
+        with index._database.writing() as connection:
+            replace_header(connection, header)
+            new_generation(connection)
+        index._database.close()
+        return cls.open(path, header, busy_timeout_s=busy_timeout_s)
+
     @staticmethod
     def read_header(path: Path) -> IndexHeader | None:
         """What the index in this file was built with; None when there is no index yet. Changes nothing.
@@ -143,7 +169,7 @@ class SqliteIndex:
         ordered = sorted(chunks, key=lambda chunk: chunk.index)
         terms = [chunk_terms(chunk, document.name) for chunk in ordered]
         page_rows = catalog.compressed(pages)
-        with self._database.writing() as connection:
+        with self._writing() as connection:
             old = catalog.document_key(connection, document.id)
             old_texts = [] if old is None else catalog.text_keys(connection, old)
             if old is not None:
@@ -160,7 +186,7 @@ class SqliteIndex:
             count_change(connection)
 
     def update_document(self, document: Document) -> None:
-        with self._database.writing() as connection:
+        with self._writing() as connection:
             key = catalog.existing_key(connection, document.id)
             catalog.change_document(connection, key, document)
             self._lexical.rename_document(connection, key, document.name)
@@ -168,7 +194,7 @@ class SqliteIndex:
             count_change(connection)
 
     def delete_document(self, document_id: DocumentId) -> int:
-        with self._database.writing() as connection:
+        with self._writing() as connection:
             key = catalog.existing_key(connection, document_id)
             texts = catalog.text_keys(connection, key)
             self._lexical.remove_document(connection, key)
@@ -177,17 +203,17 @@ class SqliteIndex:
             catalog.delete_orphans(connection, texts)
             set_meta(connection, "purge_due", 1)
             count_change(connection)
-        self._purge_now_and_then()
+        self._purge.run_now_and_then()
         return int(count)
 
     def clear(self) -> None:
-        with self._database.writing() as connection:
+        with self._writing() as connection:
             self._lexical.recreate(connection)
             for table in ("documents", "texts", "failures"):
                 connection.execute(f"DELETE FROM {table}")
             new_generation(connection)
             set_meta(connection, "purge_due", 1)
-        self.purge()
+        self._purge.run()
 
     def get_document(self, document_id: DocumentId) -> Document | None:
         with self._database.reading() as connection:
@@ -230,6 +256,7 @@ class SqliteIndex:
     ) -> LegResults:
         query = None if vector is None else checked_vector(vector, self._header.model.dimension)
         with self._database.reading() as connection:
+            # First of all: what it reads fixes the snapshot that everything after it sees.
             table, matrix = self._mirror.in_step(connection, vectors=query is not None)
             passing = table.passing(connection, where)
             keywords = nearest = None
@@ -241,8 +268,8 @@ class SqliteIndex:
                 "SELECT ifnull(sum(embedded_count), 0), ifnull(sum(chunk_count), 0) FROM documents"
             ).fetchone()
             return LegResults(
-                lexical=None if keywords is None else _ranked(connection, keywords, limit),
-                vector=None if nearest is None else _ranked(connection, nearest, limit),
+                lexical=None if keywords is None else catalog.ranked(connection, keywords, limit),
+                vector=None if nearest is None else catalog.ranked(connection, nearest, limit),
                 vectors_ready=embedded / total if total else 1.0,
             )
 
@@ -268,7 +295,7 @@ class SqliteIndex:
 
     def add_vectors(self, vectors: Mapping[str, Vectors]) -> int:
         rows = checked_vectors(vectors, self._header.model.dimension)
-        with self._database.writing() as connection:
+        with self._writing() as connection:
             return store_vectors(connection, rows)
 
     def acquire_lease(self, name: str, holder: str, ttl_s: float) -> bool:
@@ -284,7 +311,7 @@ class SqliteIndex:
             documents, chunks, embedded = connection.execute(
                 "SELECT count(*), ifnull(sum(chunk_count), 0), ifnull(sum(embedded_count), 0) FROM documents"
             ).fetchone()
-        return IndexStats(documents=documents, chunks=chunks, embedded=embedded, size_bytes=_size(self.path))
+        return IndexStats(documents=documents, chunks=chunks, embedded=embedded, size_bytes=stored_bytes(self.path))
 
     def change_counter(self) -> int:
         with self._database.reading() as connection:
@@ -302,34 +329,15 @@ class SqliteIndex:
             rebuild(connection, self._lexical)
 
     def purge(self) -> bool:
-        """Overwrites what deletes and replacements left in the keyword index and the log, in short steps.
-
-        Returns:
-            Whether nothing is left; False while another process still reads an older state.
-        """
-        with self._purge_lock:
-            with self._database.reading() as connection:
-                if get_meta(connection, "purge_due") == "0":
-                    return True
-                changes = change_count(connection)
-            more, first = True, True
-            while more:
-                with self._database.writing() as connection:
-                    more, first = self._lexical.merge_step(connection, first=first), False
-            with self._database.bare() as connection:
-                busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-            with self._database.writing() as connection:
-                done = not busy and change_count(connection) == changes
-                if done:
-                    set_meta(connection, "purge_due", 0)
-            return done
+        """Overwrites what is left of deleted text; False while a reader of an older state keeps it from that."""
+        return self._purge.run()
 
     def close(self) -> None:
         """Overwrites deleted text that is still there, then closes the file."""
         if self._database.closed:
             return
         try:
-            self.purge()
+            self._purge.run()
         except LocalRagError as error:
             # A full disk or a lock elsewhere must not keep the program from ending; it stays due in the file.
             _LOG.warning("Deleted text is not overwritten yet: %s", error)
@@ -352,48 +360,25 @@ class SqliteIndex:
         with self._database.reading() as connection:
             new = is_empty(connection)
             if not new:
-                self._verify(stored_header(connection, str(self.path)))
+                self._require_header(connection)
         self._database.use_wal()
         if new:
             with self._database.writing() as connection:
                 if is_empty(connection):  # another process may have been faster
                     create_tables(connection, self._header, *KEYWORD_TABLES)
                 else:
-                    self._verify(stored_header(connection, str(self.path)))
+                    self._require_header(connection)
         with self._database.reading() as connection:
             current = get_meta(connection, "analysis") == analysis_version()
         if not current:
             self.rebuild_derived()
 
-    def _verify(self, found: IndexHeader) -> None:
-        require_same_header(str(self.path), self._header, found)
+    def _require_header(self, connection: sqlite3.Connection) -> None:
+        require_header(connection, str(self.path), self._header)
 
-    def _purge_now_and_then(self) -> None:
-        started = time.monotonic()
-        if started >= self._next_purge:
-            self.purge()
-            ended = time.monotonic()
-            self._next_purge = ended + _PURGE_PAUSE * (ended - started)
-
-
-def _ranked(connection: sqlite3.Connection, found: Sequence[tuple[int, float]], limit: int) -> tuple[ScoredChunk, ...]:
-    """The best `limit` by score, then chunk id; only those are read whole."""
-    if len(found) > limit:
-        ids = dict(
-            connection.execute(
-                "SELECT key, id FROM chunks WHERE key IN (SELECT value FROM json_each(?))",
-                (json.dumps([key for key, _ in found]),),
-            ).fetchall()
-        )
-        found = sorted(found, key=lambda hit: (-hit[1], ids[hit[0]]))[:limit]
-    scores = dict(found)
-    rows = catalog.read_chunks(
-        connection, "WHERE c.key IN (SELECT value FROM json_each(?))", (json.dumps(list(scores)),)
-    )
-    hits = [ScoredChunk(chunk=chunk, document=name, score=scores[key]) for key, name, chunk in rows]
-    return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.chunk.id)))
-
-
-def _size(path: Path) -> int:
-    """Bytes of the file and its log."""
-    return sum(each.stat().st_size for each in (path, path.with_name(f"{path.name}-wal")) if each.exists())
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction on the content, refused when another process has reset the index to other settings."""
+        with self._database.writing() as connection:
+            self._require_header(connection)
+            yield connection

@@ -11,7 +11,7 @@ from typing import Any
 from localrag.errors import NotFoundError
 from localrag.index.content import ChunkTerms, name_terms, text_hash
 from localrag.index.sqlite_filters import microseconds, moment
-from localrag.types import Chunk, Document, DocumentId, Page
+from localrag.types import Chunk, Document, DocumentId, Page, ScoredChunk
 
 _DOCUMENT = (
     "SELECT d.id, d.content_hash, d.name, d.uri, d.media_type, d.size_bytes, d.page_count, d.chunk_count, "
@@ -184,6 +184,22 @@ def read_pages(connection: sqlite3.Connection, document_id: DocumentId, ordinal:
 def read_chunks(connection: sqlite3.Connection, rest: str, values: Sequence[str | int]) -> list[tuple[int, str, Chunk]]:
     """(key, document name, chunk) of the chunks that `rest` selects."""
     return [(row[-1], row[0], _chunk(row)) for row in connection.execute(f"{_CHUNK} {rest}", values)]
+
+
+def ranked(connection: sqlite3.Connection, found: Sequence[tuple[int, float]], limit: int) -> tuple[ScoredChunk, ...]:
+    """The best `limit` by score, then chunk id; only those are read whole."""
+    if len(found) > limit:
+        ids = dict(
+            connection.execute(
+                "SELECT key, id FROM chunks WHERE key IN (SELECT value FROM json_each(?))",
+                (json.dumps([key for key, _ in found]),),
+            ).fetchall()
+        )
+        found = sorted(found, key=lambda hit: (-hit[1], ids[hit[0]]))[:limit]
+    scores = dict(found)
+    rows = read_chunks(connection, "WHERE c.key IN (SELECT value FROM json_each(?))", (json.dumps(list(scores)),))
+    hits = [ScoredChunk(chunk=chunk, document=name, score=scores[key]) for key, name, chunk in rows]
+    return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.chunk.id)))
 
 
 def _insert_tags_and_readers(connection: sqlite3.Connection, key: int, document: Document) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 
+from localrag.errors import IndexCorruptError
 from localrag.index.sqlite_database import Database
 from localrag.index.sqlite_lexical import LexicalLeg
 from localrag.index.sqlite_schema import REINGEST_HINT, get_meta
@@ -48,7 +49,7 @@ def run_checks(database: Database, lexical: LexicalLeg, *, deep: bool) -> list[C
             checks.extend(_counts(connection, lexical))
         if deep:
             checks.append(_postings(database, lexical))
-    except sqlite3.Error as error:
+    except (sqlite3.Error, IndexCorruptError) as error:
         checks.append(_damaged(str(error)))
     return checks
 

@@ -7,7 +7,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from localrag.errors import BackendTimeout, IndexCorruptError, LocalRagError, StorageFullError
@@ -155,7 +155,7 @@ def _our_error(path: Path, error: sqlite3.Error) -> LocalRagError | None:
     if code in _CORRUPT_CODES:
         return IndexCorruptError(
             f"The index {path} is damaged or is no index ({error}).",
-            hint=f"Restore it from a backup, or delete the file and ingest again ({REINGEST_HINT.lower()}).",
+            hint=f"Restore it from a backup. Otherwise: {REINGEST_HINT}.",
         )
     if code in _STORAGE_CODES:
         return StorageFullError(
@@ -175,3 +175,24 @@ def _our_error(path: Path, error: sqlite3.Error) -> LocalRagError | None:
 def _primary_code(error: sqlite3.Error) -> int:
     code: int = getattr(error, "sqlite_errorcode", 0) or 0
     return code & 0xFF
+
+
+def move_aside(path: Path) -> None:
+    """Renames the file; its log means nothing without it."""
+    try:
+        path.replace(path.with_name(f"{path.name}.old"))
+        for ending in ("-wal", "-shm"):
+            path.with_name(path.name + ending).unlink(missing_ok=True)
+    except OSError as error:
+        raise StorageFullError(
+            f"The index {path} cannot be moved aside ({error.strerror}).", hint="Correct the permissions of its folder."
+        ) from error
+
+
+def stored_bytes(path: Path) -> int:
+    """Size of the file and its log, which another process may be removing right now."""
+    total = 0
+    for each in (path, path.with_name(f"{path.name}-wal")):
+        with suppress(FileNotFoundError):
+            total += each.stat().st_size
+    return total

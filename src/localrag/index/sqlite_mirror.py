@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
+from collections.abc import Callable
 
 from localrag.index.sqlite_chunks import ChunkTable, empty_table, up_to_date
 from localrag.index.sqlite_vectors import Matrix, empty_matrix, matrix_of
@@ -13,8 +14,10 @@ from localrag.index.sqlite_vectors import Matrix, empty_matrix, matrix_of
 class Mirror:
     """Shared by all threads. Tables and matrices are never changed, only followed by newer ones."""
 
-    def __init__(self, dimension: int) -> None:
+    def __init__(self, dimension: int, guard: Callable[[sqlite3.Connection], None]) -> None:
+        """Vectors have this dimension; `guard` raises when the file is no longer to be read."""
         self._dimension = dimension
+        self._guard = guard
         self._lock = threading.Lock()
         self._pid = os.getpid()
         self._table = empty_table()
@@ -29,6 +32,7 @@ class Mirror:
         if os.getpid() != self._pid:  # forked: another thread of the parent may have held the lock
             self._lock, self._pid = threading.Lock(), os.getpid()
         with self._lock:
+            self._guard(connection)
             table = up_to_date(connection, self._table)
             if table.generation != self._table.generation:
                 self._matrix = empty_matrix(self._dimension)

@@ -15,7 +15,7 @@ from localrag.types import EmbeddingModel, IndexHeader
 APPLICATION_ID = 0x4C526167  # "LRag", so that a file of another program is never written to
 SCHEMA_VERSION = 1
 
-REINGEST_HINT = "Run `localrag ingest PATH... --reset --yes` to build the index anew"
+REINGEST_HINT = "run `localrag ingest PATH... --reset --yes` to build the index anew"
 
 # Keys are AUTOINCREMENT: a key is never used twice, so what a process remembers by key is never mistaken for newer.
 # A text stands for all chunks whose embedding text is equal; its vector has a table of its own, so that counting
@@ -115,6 +115,10 @@ CREATE TABLE conversations (id TEXT PRIMARY KEY, turns TEXT NOT NULL, saved_at R
 """
 
 
+class AnotherProgramsFile(IndexMismatchError):
+    """The file is a database, but not one of ours."""
+
+
 def create_tables(connection: sqlite3.Connection, header: IndexHeader, *more: str) -> None:
     """All tables (and those `more` statements make) and the header, inside the caller's transaction."""
     for statement in (*_TABLES.split(";\n"), *more):
@@ -146,7 +150,7 @@ def stored_header(connection: sqlite3.Connection, path: str) -> IndexHeader:
     """
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     if application != APPLICATION_ID:
-        raise IndexMismatchError(
+        raise AnotherProgramsFile(
             f"{path} is a database of another program and was left alone.",
             expected="a localrag index",
             found=f"an SQLite file with application id {application}",
@@ -158,13 +162,14 @@ def stored_header(connection: sqlite3.Connection, path: str) -> IndexHeader:
             f"{path} has index schema version {version}, this release reads version {SCHEMA_VERSION}.",
             expected=f"schema version {SCHEMA_VERSION}",
             found=f"schema version {version}",
-            hint=f"{REINGEST_HINT}, or use the release that made it.",
+            hint=f"Use the release that made it, or {REINGEST_HINT}.",
         )
     return _header_from_json(get_meta(connection, "header"))
 
 
-def require_same_header(path: str, expected: IndexHeader, found: IndexHeader) -> None:
-    """Nothing, or IndexMismatchError naming every difference."""
+def require_header(connection: sqlite3.Connection, path: str, expected: IndexHeader) -> None:
+    """Nothing, or IndexMismatchError naming every difference from the header in the file."""
+    found = stored_header(connection, path)
     differences = header_differences(expected, found)
     if differences:
         told = "; ".join(f"{name}: the settings say {ours}, it has {theirs}" for name, ours, theirs in differences)
@@ -172,7 +177,7 @@ def require_same_header(path: str, expected: IndexHeader, found: IndexHeader) ->
             f"The index {path} was built with other settings ({told}).",
             expected=", ".join(f"{name} {ours}" for name, ours, _ in differences),
             found=", ".join(f"{name} {theirs}" for name, _, theirs in differences),
-            hint=f"{REINGEST_HINT} with the new settings, or set the settings back: it still answers with those.",
+            hint=f"Set the settings back, with which it still answers, or {REINGEST_HINT} with the new ones.",
         )
 
 
@@ -201,6 +206,11 @@ def new_generation(connection: sqlite3.Connection) -> None:
     """Tells every process to forget what it remembers by key."""
     connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'generation'")
     count_change(connection)
+
+
+def replace_header(connection: sqlite3.Connection, header: IndexHeader) -> None:
+    """From here on the index is built with this; other processes are refused from their next call on."""
+    set_meta(connection, "header", _header_json(header))
 
 
 def _header_json(header: IndexHeader) -> str:
