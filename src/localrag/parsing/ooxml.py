@@ -6,7 +6,7 @@ import posixpath
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import IO, Any
 
 import olefile
 from lxml import etree
@@ -21,6 +21,7 @@ _STRICT = b"http://purl.oclc.org/ooxml/"
 _USUAL = {
     b"http://purl.oclc.org/ooxml/wordprocessingml/main": b"http://schemas.openxmlformats.org/wordprocessingml/2006/main",
     b"http://purl.oclc.org/ooxml/drawingml/main": b"http://schemas.openxmlformats.org/drawingml/2006/main",
+    b"http://purl.oclc.org/ooxml/spreadsheetml/main": b"http://schemas.openxmlformats.org/spreadsheetml/2006/main",
     b"http://purl.oclc.org/ooxml/officeDocument/math": b"http://schemas.openxmlformats.org/officeDocument/2006/math",
     b"http://purl.oclc.org/ooxml/officeDocument/relationships": (
         b"http://schemas.openxmlformats.org/officeDocument/2006/relationships"
@@ -71,6 +72,23 @@ class Package:
             KeyError: no such part.
         """
         return self._archive.read(self._names[part.lower()])
+
+    def open(self, part: str) -> IO[bytes]:
+        """The part as a file, for those too large to hold at once."""
+        return self._archive.open(self._names[part.lower()])
+
+    def stream(self, part: str, *tags: str) -> Iterator[Any]:
+        """The elements of the given tags, one at a time: each is emptied once the next is asked for."""
+        with self.open(part) as file:
+            elements: Any = etree.iterparse(
+                file, events=("end",), tag=tags, resolve_entities=False, no_network=True, load_dtd=False
+            )
+            for _, element in elements:
+                yield element
+                element.clear()
+                # What is left of the elements before it would add up to a tree of the whole part.
+                while element.getprevious() is not None:
+                    del element.getparent()[0]
 
     def xml(self, part: str) -> Any:
         """The root element of a part.

@@ -35,10 +35,21 @@ class Block:
 
 def sheet_pages(name: str, rows: Iterable[Row], *, first_ordinal: int, hidden: bool = False) -> Iterator[Page]:
     """Pages labelled `sheet NAME, rows 2-40`; none when no cell holds text."""
-    heading = " ".join(name.split()) + (" (hidden)" if hidden else "")
+    heading = _heading(name, hidden)
     for ordinal, block in enumerate(row_blocks(rows), start=first_ordinal):
         place = f"rows {block.first}-{block.last}" if block.last > block.first else f"row {block.first}"
         yield Page(ordinal=ordinal, label=f"sheet {heading}, {place}", markdown=f"## {heading}\n\n{block.markdown}")
+
+
+def remarks_page(name: str, remarks: Sequence[str], *, ordinal: int, hidden: bool = False) -> Page:
+    """One page for what hangs on a sheet's cells, such as comments, labelled `sheet NAME, comments`."""
+    heading = _heading(name, hidden)
+    items = "\n".join(f"- {remark}" for remark in remarks)
+    return Page(ordinal=ordinal, label=f"sheet {heading}, comments", markdown=f"## {heading}\n\n{items}")
+
+
+def _heading(name: str, hidden: bool) -> str:
+    return " ".join(name.split()) + (" (hidden)" if hidden else "")
 
 
 def row_blocks(rows: Iterable[Row]) -> Iterator[Block]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from datetime import timedelta
 from typing import Any
 
 from localrag.errors import DocumentError, EmptyDocument, EncryptedDocument
+from localrag.parsing.excel_values import shown_date
 from localrag.parsing.malformed import unreadable
-from localrag.parsing.number_format import format_date, format_number
+from localrag.parsing.number_format import format_number
 from localrag.parsing.sheet import continue_down, sheet_pages
 from localrag.parsing.sheet_header import Row
 from localrag.parsing.source import Source
@@ -89,22 +89,12 @@ def _text(book: Any, cell: Any, xlrd: Any) -> str:
     if kind == xlrd.XL_CELL_NUMBER:
         return format_number(value, _format_code(book, cell))
     if kind == xlrd.XL_CELL_DATE:
-        return _date(book, value, _format_code(book, cell), xlrd)
+        return shown_date(value, _format_code(book, cell), since_1904=book.datemode == 1)
     if kind == xlrd.XL_CELL_BOOLEAN:
         return "TRUE" if value else "FALSE"
     if kind == xlrd.XL_CELL_ERROR:
         return str(xlrd.error_text_from_code.get(value, "#ERR!"))
     return ""
-
-
-def _date(book: Any, value: float, code: str, xlrd: Any) -> str:
-    if "[h" in code.lower() or "[m" in code.lower():  # hours beyond a day: a length of time, not a moment
-        return format_date(timedelta(days=value))
-    try:
-        moment = xlrd.xldate_as_datetime(value, book.datemode)
-    except (xlrd.XLDateError, ValueError, OverflowError):
-        return format_number(value, "General")  # a number out of the calendar's range under a date format
-    return format_date(moment.time() if value < 1 else moment)
 
 
 def _format_code(book: Any, cell: Any) -> str:

@@ -1,3 +1,4 @@
+import re
 import zipfile
 from collections.abc import Callable
 from datetime import datetime, time
@@ -7,6 +8,7 @@ from typing import Any
 import openpyxl
 import pytest
 from openpyxl.chart import BarChart, Reference
+from openpyxl.comments import Comment
 
 from localrag.errors import EmptyDocument
 from localrag.parsing import xlsx
@@ -15,6 +17,7 @@ from localrag.types import ParsedDocument
 
 Build = Callable[[Any], None]
 Read = Callable[[Build], ParsedDocument]
+Sources = Callable[..., Source]
 
 
 @pytest.fixture
@@ -127,6 +130,80 @@ def test_the_size_a_sheet_states_is_not_believed(source: Callable[..., Source], 
     )
 
     assert "line 3" in xlsx.read(source(path)).pages[0].markdown
+
+
+def test_a_formula_copied_down_is_shown_for_its_own_cell(source: Sources, tmp_path: Path) -> None:
+    def build(book: Any) -> None:
+        book.active.append(["Item", "Double"])
+        for number in (1, 2):
+            book.active.append([number, 0])
+
+    path = write(tmp_path, build)
+
+    def share(xml: bytes) -> bytes:
+        first = b'<c r="B2"><f t="shared" ref="B2:B3" si="0">A2*2</f></c>'
+        second = b'<c r="B3"><f t="shared" si="0"/></c>'
+        return re.sub(rb'<c r="B3".*?</c>', second, re.sub(rb'<c r="B2".*?</c>', first, xml))
+
+    rewrite(path, "xl/worksheets/sheet1.xml", share)
+
+    assert xlsx.read(source(path)).pages[0].markdown.splitlines()[-2:] == ["| 1 | =A2*2 |", "| 2 | =A3*2 |"]
+
+
+def test_comments_follow_their_sheet(read: Read) -> None:
+    def build(book: Any) -> None:
+        book.active.append(["Name", "Age"])
+        book.active.append(["Ann", 31])
+        book.active["B2"].comment = Comment("To be\nchecked", "Bob")
+
+    pages = read(build).pages
+
+    assert [(page.ordinal, page.label) for page in pages] == [
+        (1, "sheet Sheet, rows 1-2"),
+        (2, "sheet Sheet, comments"),
+    ]
+    assert pages[1].markdown == "## Sheet\n\n- B2: To be checked"
+
+
+MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+
+
+@pytest.mark.parametrize("namespace", [MAIN, "http://purl.oclc.org/ooxml/spreadsheetml/main"])
+def test_cells_without_references_strict_files_and_all_kinds_of_strings(
+    source: Sources, zipped: Callable[..., Path], namespace: str
+) -> None:
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    relations = "http://schemas.openxmlformats.org/package/2006/relationships"
+    runs = "<r><t>Ku</t></r><r><t>rz</t></r><rPh><t>reading</t></rPh>"
+    strings = f"<si><t>Name</t></si><si>{runs}</si><si><t>a_x0009_b</t></si>"
+    rows = (
+        '<row><c t="s"><v>0</v></c><c t="inlineStr"><is><t>Inline</t></is></c><c/><c t="str"><v>Last</v></c></row>'
+        '<row><c t="s"><v>1</v></c><c t="s"><v>2</v></c><c t="b"><v>1</v></c><c t="e"><v>#REF!</v></c></row>'
+        '<row r="9"><c t="d"><v>2024-01-02T00:00:00</v></c></row>'
+    )
+    path = zipped(
+        "odd.xlsx",
+        {
+            "xl/workbook.xml": f'<workbook xmlns="{namespace}" xmlns:r="{office}"><sheets>'
+            '<sheet name="A" sheetId="1" r:id="a"/></sheets></workbook>',
+            "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{relations}">'
+            f'<Relationship Id="a" Type="{office}/worksheet" Target="/xl/one.xml"/>'
+            f'<Relationship Id="b" Type="{office}/sharedStrings" Target="two.xml"/></Relationships>',
+            "xl/one.xml": f'<worksheet xmlns="{namespace}"><sheetData>{rows}</sheetData></worksheet>',
+            "xl/two.xml": f'<sst xmlns="{namespace}">{strings}</sst>',
+        },
+    )
+
+    page = xlsx.read(source(path)).pages[0]
+
+    assert page.label == "sheet A, rows 1-9"
+    assert page.markdown.splitlines()[2:] == [
+        "| Name | Inline |  | Last |",
+        "| --- | --- | --- | --- |",
+        "| Kurz | a b | TRUE | #REF! |",
+        "",
+        "2024-01-02",
+    ]
 
 
 def test_a_workbook_without_text_is_empty(read: Read) -> None:
