@@ -59,7 +59,7 @@ def _exit_on_error() -> Iterator[None]:
         raise typer.Exit(130) from None
     except BrokenPipeError:
         # The reader of our output went away (`| head`): not an error; keep Python from complaining at exit.
-        sys.stdout = None  # type: ignore[assignment]
+        sys.stdout = None
         raise typer.Exit(0) from None
 
 
@@ -318,7 +318,7 @@ def ui(
         page = _welcome_page()
 
     arguments = ["-m", "streamlit", "run", str(page), "--server.address", "127.0.0.1", "--server.port", str(port)]
-    raise typer.Exit(subprocess.call([sys.executable, *arguments], cwd=page.parent))
+    raise typer.Exit(subprocess.call([sys.executable, *arguments]))
 
 
 def _welcome_page() -> Path:
