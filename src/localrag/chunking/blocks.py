@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 BlockKind: TypeAlias = Literal["heading", "paragraph", "list", "table", "code"]
 
@@ -41,8 +41,7 @@ class Fence:
     length: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class Line(NamedTuple):
     """A line `[start, end)` without its line break; `next` is where the following one starts."""
 
     start: int
@@ -296,9 +295,10 @@ def _read_list(reader: _Reader, at: int) -> int:
     while at < len(reader.lines):
         line = reader.lines[at]
         if line.blank:
-            if not _list_goes_on(reader, at):
+            after = _after_blank(reader, at)
+            if not _list_goes_on(reader, after):
                 break
-            at += 1
+            at = after
             continue
         opened = _opening_fence(line.text, in_list=True)
         if opened is not None:
@@ -314,10 +314,14 @@ def _read_list(reader: _Reader, at: int) -> int:
     return _append(reader, "list", first, at, tuple(cuts[1:]))
 
 
-def _list_goes_on(reader: _Reader, at: int) -> bool:
-    """After blank lines a list goes on with another item or with something indented under the last one."""
+def _after_blank(reader: _Reader, at: int) -> int:
     while at < len(reader.lines) and reader.lines[at].blank:
         at += 1
+    return at
+
+
+def _list_goes_on(reader: _Reader, at: int) -> bool:
+    """After blank lines a list goes on with another item or with something indented under the last one."""
     if at == len(reader.lines):
         return False
     text = reader.lines[at].text

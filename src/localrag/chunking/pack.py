@@ -23,6 +23,7 @@ class Packer:
         # A heading is never parted from what follows it while there is another way.
         self._pauses = [block.start for before, block in pairwise(blocks) if before.kind != "heading"]
         self._sentences: dict[int, list[int]] = {}
+        self._repeats: dict[int, list[int]] = {}
 
     def cut(self, start: int, low: int, end: int, budget: int) -> int:
         """The end of the passage that begins at `start`: after `low`, at most `end`, about `budget` tokens long.
@@ -57,13 +58,11 @@ class Packer:
         index = bisect_left(self._starts, at) - 1
         earliest = at
         while index >= 0 and self._blocks[index].kind in ("paragraph", "list"):
-            block = self._blocks[index]
-            for start in reversed([block.start, *self._merged(index)]):
-                if start >= at:
-                    continue
-                if start <= before or self._ruler.count(start, at) > tokens:
+            places = self._repeatable(index)
+            for place in range(bisect_left(places, at) - 1, -1, -1):
+                if places[place] <= before or self._ruler.count(places[place], at) > tokens:
                     return earliest
-                earliest = start
+                earliest = places[place]
             index -= 1
         return earliest
 
@@ -130,8 +129,12 @@ class Packer:
             self._sentences[index] = found
         return self._sentences[index]
 
-    def _merged(self, index: int) -> list[int]:
-        return sorted({*self._blocks[index].cuts, *self._sentences_of(index)})
+    def _repeatable(self, index: int) -> list[int]:
+        """Where the block, its items and its sentences start, in order: made once, long blocks are asked often."""
+        if index not in self._repeats:
+            block = self._blocks[index]
+            self._repeats[index] = sorted({block.start, *block.cuts, *self._sentences_of(index)})
+        return self._repeats[index]
 
 
 def _last(places: Sequence[int], low: int, limit: int) -> int | None:

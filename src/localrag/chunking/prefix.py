@@ -26,20 +26,25 @@ def section_prefix(path: tuple[str, ...], room: int, tokenizer: Tokenizer) -> st
 
 def header_prefix(header: str, room: int, tokenizer: Tokenizer) -> str:
     """The header row in at most `room` tokens, cut after a whole cell when it is too long."""
+    # No more than this can fit, and a header may be a megabyte: 32 characters a token is past any vocabulary.
+    header = header[: max(room, 0) * 32]
     if tokenizer.count(header) <= room:
         return header
     return _shortened(header, room, tokenizer, least=2, at_cell=True)
 
 
 def _shortened(text: str, room: int, tokenizer: Tokenizer, *, least: int, at_cell: bool = False) -> str:
+    """The text's beginning in at most `room` tokens; empty when that is under `least` characters."""
     offsets = tokenizer.offsets(text)
-    for kept in range(min(room, len(offsets)), 0, -1):
+    kept = min(room, len(offsets))
+    while kept > 0:
         short = text[: offsets[kept - 1][1]]
-        if at_cell:
-            short = short[: short.rfind("|") + 1]
+        short = short[: short.rfind("|") + 1] if at_cell else short
         if len(short) < least:
             return ""
         short += "" if at_cell else _CUT
-        if tokenizer.count(short) <= room:
+        over = tokenizer.count(short) - room
+        if over <= 0:
             return short
+        kept -= over
     return ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 
 from localrag.chunking.blocks import Block, Fence, read_blocks
 from localrag.chunking.headings import HeadingStack, same_lines, same_text
@@ -71,6 +72,9 @@ class Chunker:
         self._limit = min(chunk_tokens, tokenizer.max_tokens)
         self._overlap_tokens = min(overlap_tokens, self._limit // 2)
         self._floor = min(BODY_FLOOR_TOKENS, self._limit // 2)
+        # The chunks of a section share its prefix, and those of a table its header: each is counted once.
+        self._prefix_tokens = lru_cache(maxsize=256)(tokenizer.count)
+        self._header = lru_cache(maxsize=64)(partial(header_prefix, tokenizer=tokenizer))
 
     def chunk(self, document_id: DocumentId, pages: Sequence[Page]) -> list[Chunk]:
         """The document's chunks in reading order, with ids `{document_id}_0`, `_1` and so on."""
@@ -174,12 +178,12 @@ class Chunker:
         if table is None:
             return prefix
         room = self._budget(prefix) - self._floor
-        header = header_prefix(table.header, room, self._tokenizer) if room > 0 else ""
+        header = self._header(table.header, room) if room > 0 else ""
         return "\n\n".join(part for part in (prefix, header) if part)
 
     def _budget(self, prefix: str) -> int:
         """Tokens left for the body beside the prefix and the special tokens."""
-        taken = self._tokenizer.count(prefix) if prefix else 0
+        taken = self._prefix_tokens(prefix) if prefix else 0
         return max(1, self._limit - SPECIAL_TOKENS - taken)
 
 
