@@ -119,11 +119,7 @@ def pull_model(name: str, models_dir: Path, *, source: ModelSource, revision: st
         with tempfile.TemporaryDirectory(dir=models_dir, prefix=".pull-") as temporary:
             folder = Path(temporary) / "model"
             folder.mkdir()
-            for file in files:
-                source.fetch(name, snapshot.commit, file, folder)
-                _check_sum(name, folder / file, snapshot.files[file])
-            # The hub client leaves its bookkeeping beside the files.
-            shutil.rmtree(folder / ".cache", ignore_errors=True)
+            _fetch(name, source, snapshot, files, folder)
             spec = describe(folder, name, files)
             _try_out(spec)
             write_manifest(spec, source=type(source).__name__, commit=snapshot.commit)
@@ -135,6 +131,14 @@ def pull_model(name: str, models_dir: Path, *, source: ModelSource, revision: st
             hint="Free some space, or set LOCALRAG_DATA_DIR to a folder you may write to.",
         ) from error
     return replace(spec, folder=target)
+
+
+def _fetch(name: str, source: ModelSource, snapshot: Snapshot, files: list[str], folder: Path) -> None:
+    for file in files:
+        source.fetch(name, snapshot.commit, file, folder)
+        _check_sum(name, folder / file, snapshot.files[file])
+    # The hub client leaves its bookkeeping beside the files.
+    shutil.rmtree(folder / ".cache", ignore_errors=True)
 
 
 def _check_sum(name: str, path: Path, expected: str) -> None:

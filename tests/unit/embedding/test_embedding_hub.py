@@ -49,6 +49,12 @@ class FakeHub(ModuleType):
         return hf_hub_download
 
 
+@pytest.fixture(autouse=True)
+def _own_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The hub's switch for telemetry is set by the code; it does not outlive the test."""
+    monkeypatch.setenv("HF_HUB_DISABLE_TELEMETRY", "0")
+
+
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
     folder = tmp_path / "repository"
