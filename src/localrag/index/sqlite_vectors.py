@@ -48,8 +48,9 @@ def matrix_of(connection: sqlite3.Connection, table: ChunkTable, matrix: Matrix)
     if matrix.counter == table.counter:
         return matrix
     grown = _grown(connection, table, matrix)
-    needed = np.unique(grown.chunk_rows[grown.chunk_rows >= 0]).size
-    if grown.rows > _MAX_GROWTH * needed + _READ_ROWS:
+    needed = np.zeros(grown.rows, dtype=np.bool_)
+    needed[grown.chunk_rows[grown.chunk_rows >= 0]] = True
+    if grown.rows > _MAX_GROWTH * int(needed.sum()) + _READ_ROWS:
         grown = _grown(connection, table, empty_matrix(matrix.buffer.shape[1]))
     return grown
 
