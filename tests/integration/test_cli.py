@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -197,6 +198,22 @@ def test_health_says_what_is_wrong_and_what_to_do(folder: Path) -> None:
     failed = [check for check in report["checks"] if not check["ok"]]
     assert report["ok"] is False
     assert [("ollama serve" in check["hint"]) for check in failed] == [True]
+
+
+def test_a_damaged_keyword_index_is_noticed_and_repaired(folder: Path) -> None:
+    data("ingest", str(folder))
+    database = Path(os.environ["LOCALRAG_DATA_DIR"]) / "localrag.db"
+    with sqlite3.connect(database) as connection:
+        (table,) = connection.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE '%fts5(%' AND sql NOT LIKE '%fts5vocab%'"
+        ).fetchone()
+        connection.execute(f"DELETE FROM {table} WHERE rowid = (SELECT min(rowid) FROM {table})")
+    connection.close()
+    broken = json.loads(run("health", "--json").stdout)
+    hints = [check["hint"] for check in broken["checks"] if not check["ok"]]
+    assert any("localrag health --repair" in hint for hint in hints)
+    mended = json.loads(run("health", "--repair", "--json").stdout)
+    assert [check["name"] for check in mended["checks"] if not check["ok"]] == ["Ollama"]
 
 
 def test_models_list_has_the_shipped_model(tmp_path: Path) -> None:

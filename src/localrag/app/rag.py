@@ -213,8 +213,14 @@ class RAG:
         progress: Callable[[EmbedProgress], None] = lambda _: None,
         cancelled: Callable[[], bool] = lambda: False,
     ) -> EmbedProgress:
-        """Makes the vectors that are still missing; see EmbeddingQueue.drain."""
-        return EmbeddingQueue(index=self._index, embedder=self._embedder).drain(progress=progress, cancelled=cancelled)
+        """Makes the vectors that are still missing; see EmbeddingQueue.drain.
+
+        Ends by overwriting what replaced and deleted documents left in the file, a good moment for slow work.
+        """
+        queue = EmbeddingQueue(index=self._index, embedder=self._embedder)
+        final = queue.drain(progress=progress, cancelled=cancelled)
+        self._index.purge()
+        return final
 
     def pending_count(self) -> int:
         """How many distinct texts have no vector yet."""
@@ -366,6 +372,10 @@ class RAG:
             )
         )
         return checks
+
+    def repair(self) -> None:
+        """Rebuilds all that is derived from the documents' text: the keyword index and the counts."""
+        self._index.rebuild_derived()
 
     def llm_checks(self) -> list[Check]:
         """Whether the answering model can be used now."""

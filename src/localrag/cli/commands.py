@@ -242,12 +242,17 @@ def show(
 
 
 @app.command()
-def health(as_json: AsJson = False) -> None:
+def health(
+    repair: Annotated[bool, typer.Option("--repair", help="Rebuild the keyword index from the text first.")] = False,
+    as_json: AsJson = False,
+) -> None:
     """Check the index, the models and Ollama, and say what to do."""
     from localrag import views
     from localrag.cli import output
 
     with _library() as rag:
+        if repair:
+            rag.repair()
         checks = rag.health()
     if as_json:
         output.emit_json(views.health_json(checks))
