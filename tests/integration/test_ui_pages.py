@@ -396,3 +396,5 @@ def test_a_conversation_that_cannot_be_read_begins_anew(make_app: MakeApp) -> No
     assert not fresh.exception
     assert len(fresh.chat_message) == 0
     assert "cannot be read by this version" in fresh.toast[0].value
+    assert address(fresh) != identity
+    assert app.rag.load_conversation(identity) == '{"made by": "another version"}'

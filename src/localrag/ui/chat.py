@@ -11,7 +11,7 @@ from localrag.app import RAG, Scope
 from localrag.errors import LocalRagError
 from localrag.types import Answer, Document, IndexStats
 from localrag.ui import answer_view, controls, conversation, labels
-from localrag.ui.conversation import Turn
+from localrag.ui.conversation import Conversation, Turn
 from localrag.ui.notices import advice, problem_text, show_error
 from localrag.ui.pump import Pump
 from localrag.ui.safe import render_safe
@@ -27,59 +27,59 @@ def draw(session: Session) -> None:
     rag = session.rag
     try:
         documents, stats = rag.documents(), rag.stats()
-        identity, turns = _conversation(rag)
+        held = _conversation(rag)
     except LocalRagError as error:
         show_error(error)
         return
-    chosen = controls.draw(rag.settings, documents, turns)
+    chosen = controls.draw(rag.settings, documents, held.turns)
     if chosen.clear:
-        _clear(rag, identity)
-    st.title("Chat")
+        _clear(rag, held)
+    st.title("Chat", anchor=False)
     if documents:
         _before_asking(session, stats, use_llm=chosen.use_llm)
     else:
         _invitation()
     catalog = {document.id: document for document in documents}
-    for number, turn in enumerate(turns):
-        latest = number == len(turns) - 1
+    for number, turn in enumerate(held.turns):
+        latest = number == len(held.turns) - 1
         answer_view.draw_turn(rag, turn, catalog, key=f"turn_{number}", latest=latest)
     question = st.chat_input("Ask your documents", key="question", disabled=not documents, submit_mode="disable")
     if question and question.strip():
-        _ask(rag, identity, turns, question.strip(), chosen)
-    elif documents and not turns:
+        _ask(rag, held, question.strip(), chosen)
+    elif documents and not held.turns:
         _hint(documents)
 
 
 # -------------------------------------------------------------------- conversation
 
 
-def _conversation(rag: RAG) -> tuple[str, tuple[Turn, ...]]:
+def _conversation(rag: RAG) -> Conversation:
     """The conversation named in the address, or else this tab's, or a new one; kept in the library."""
-    known = st.session_state.get("conversation")
-    identity = conversation.valid_id(st.query_params.get("c")) or known or conversation.new_id()
+    held: Conversation | None = st.session_state.get("conversation")
+    identity = conversation.valid_id(st.query_params.get("c")) or (held.id if held else conversation.new_id())
     if st.query_params.get("c") != identity:
         st.query_params["c"] = identity
-    if identity != known:
+    if held is None or held.id != identity:
         turns = conversation.load(rag.load_conversation(identity))
         if turns is None:
             st.toast("The earlier conversation cannot be read by this version; a new one was begun.")
-        st.session_state.conversation = identity
-        st.session_state.turns = turns or ()
-    return identity, st.session_state.turns
+            identity = st.query_params["c"] = conversation.new_id()
+        held = st.session_state.conversation = Conversation(identity, turns or ())
+    return held
 
 
-def _keep(rag: RAG, identity: str, turns: tuple[Turn, ...]) -> None:
-    """Keeps the turns in this tab and, so that a refresh finds them, in the library."""
-    st.session_state.turns = turns
+def _keep(rag: RAG, held: Conversation, turn: Turn) -> None:
+    """Keeps the turn in this tab and, so that a refresh finds it, in the library."""
+    held.turns = (*held.turns, turn)
     try:
-        rag.save_conversation(identity, conversation.dump(turns))
+        rag.save_conversation(held.id, conversation.dump(held.turns))
     except LocalRagError as error:
         st.toast(problem_text(Problem.of(error)), icon=":material/error:")
 
 
-def _clear(rag: RAG, identity: str) -> None:
-    rag.delete_conversation(identity)
-    st.session_state.turns = ()
+def _clear(rag: RAG, held: Conversation) -> None:
+    rag.delete_conversation(held.id)
+    held.turns = ()
     st.rerun()
 
 
@@ -120,18 +120,18 @@ def _hint(documents: Sequence[Document]) -> None:
 # ---------------------------------------------------------------------------- asking
 
 
-def _ask(rag: RAG, identity: str, turns: tuple[Turn, ...], question: str, chosen: controls.Controls) -> None:
+def _ask(rag: RAG, held: Conversation, question: str, chosen: controls.Controls) -> None:
     """Shows the answer as it grows, keeps the turn however it ends, and draws the page anew."""
     answer_view.draw_question(question)
     turn: Turn | None = None
     text = ""
     with st.chat_message("assistant", avatar=answer_view.ASSISTANT_ICON):
         body = st.empty()
-        st.button("Stop", icon=":material/stop_circle:", key=f"stop_{len(turns)}")
+        st.button("Stop", icon=":material/stop_circle:", key=f"stop_{len(held.turns)}")
         try:
             stream = rag.ask_stream(
                 question,
-                history=conversation.history(turns),
+                history=conversation.history(held.turns),
                 top_k=chosen.top_k,
                 semantic=chosen.semantic,
                 scope=Scope(documents=chosen.documents) if chosen.documents else None,
@@ -155,7 +155,7 @@ def _ask(rag: RAG, identity: str, turns: tuple[Turn, ...], question: str, chosen
             turn = Turn(question=question, partial=text, problem=Problem.of(error))
         finally:
             # Also when the script is ended from outside: the stop button, another page, a closed tab.
-            _keep(rag, identity, (*turns, turn or Turn(question=question, partial=text)))
+            _keep(rag, held, turn or Turn(question=question, partial=text))
     st.rerun()
 
 

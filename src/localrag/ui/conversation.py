@@ -31,6 +31,15 @@ class Turn:
         return self.answer is None and self.problem is None
 
 
+@dataclass(slots=True)
+class Conversation:
+    """What a tab holds. Mutable on purpose: while a script is being ended from outside, every touch of the session
+    state ends it at once, but the turn it was at must still be kept."""
+
+    id: str
+    turns: tuple[Turn, ...] = ()
+
+
 _TURNS = TypeAdapter(tuple[Turn, ...])
 
 

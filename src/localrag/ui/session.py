@@ -56,7 +56,7 @@ def open_session(samples: Path) -> Session:
         return _opened(samples)
     except LocalRagError as error:
         logger.warning("the library cannot be opened: %s", error.kind)
-        st.title("The library cannot be opened")
+        st.title("The library cannot be opened", anchor=False)
         show_error(error)
         st.caption("Nothing was changed. Once it is mended, reload this page.")
         st.stop()

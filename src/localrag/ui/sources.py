@@ -151,7 +151,7 @@ def _show_picture(rag: RAG, citation: Citation) -> None:
         return
     if picture.found:
         quoted = excerpt(citation.quote, [(0, len(citation.quote))], length=_UNDER_PICTURE)
-        st.markdown(f":small[{plain('Marked on the page:')}]")
+        st.caption("Marked on the page:")
         st.markdown(render_safe(quoted.text, highlights=quoted.highlights))
     else:
         st.info("The quote was not found on this page, so nothing is marked.", icon=":material/info:")

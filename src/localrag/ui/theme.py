@@ -17,6 +17,7 @@ _STYLE = """
 [data-testid="stChatMessage"] { padding: .75rem 1rem; }
 [class*="st-key-sources_"] p, [class*="st-key-sources_"] li, [class*="st-key-sources_"] td,
 [class*="st-key-others_"] p, [class*="st-key-others_"] li, [class*="st-key-others_"] td { font-size: .9rem; }
+[data-testid="stImage"] img { border: 1px solid rgba(128, 128, 128, .35); border-radius: .25rem; }
 @media (max-width: 640px) {
   [data-testid="stMainBlockContainer"] { padding: 4.25rem 1rem 3rem; }
   [data-testid="stChatMessage"] { padding: .5rem .25rem; }

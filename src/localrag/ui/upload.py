@@ -21,7 +21,7 @@ _FORMATS = (
 
 def draw(session: Session) -> None:
     """The whole page."""
-    st.title("Upload documents")
+    st.title("Upload documents", anchor=False)
     _take_uploads(session.worker, session.rag.settings.max_file_mb)
     activity.draw(session.worker)
     try:

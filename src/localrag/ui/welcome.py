@@ -23,7 +23,7 @@ _NOT_INDEX = frozenset({"settings", _EMBEDDING, "vectors"})
 
 def draw(session: Session) -> None:
     """The whole page."""
-    st.title("localrag")
+    st.title("localrag", anchor=False)
     st.markdown("Ask your own documents. Every claim is cited to its page, and nothing leaves this machine.")
     try:
         stats = session.rag.stats()
