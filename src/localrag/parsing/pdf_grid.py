@@ -6,11 +6,14 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from localrag.parsing.pdf_lines import Piece, Table, is_number
+from localrag.parsing.pdf_lines import Piece, Table, has_figures, is_number
 from localrag.parsing.pdf_rules import Rule
 from localrag.parsing.pdf_text import join_lines
 
 _NEAR = 3.0  # points: rules that end this close to each other meet
+_MAX_COLUMNS = 60
+_MAX_BOXES = 6_000  # a page of 100 rows and 60 columns; graph paper and plans have more
+_MAX_HEADER = 4  # rows
 _MAX_PAIRS = 250_000  # pairs of rules looked at on a page; more is a drawing
 
 
@@ -43,26 +46,30 @@ def _grids(rules: Sequence[Rule]) -> list[_Grid]:
     down = [rule for rule in rules if rule.x0 == rule.x1]
     if len(down) < 2 or len(across) < 2 or len(down) * len(across) > _MAX_PAIRS:
         return []
-    grids: list[_Grid] = []
+    owner: dict[int, _Grid] = {}  # id of a rule across -> the grid it belongs to
     for wall in down:
         meets = [rule for rule in across if _meet(rule, wall)]
-        if not meets:
-            continue
-        joined = _Grid(meets, [wall])
-        apart = []
-        for grid in grids:
-            if any(rule in grid.across for rule in meets):
-                joined.across += [rule for rule in grid.across if rule not in joined.across]
-                joined.down += grid.down
-            else:
-                apart.append(grid)
-        grids = [*apart, joined]
+        joined = {id(grid): grid for rule in meets if (grid := owner.get(id(rule)))}
+        grid = next(iter(joined.values()), None) or _Grid([], [])
+        for other in list(joined.values())[1:]:
+            grid.across += other.across
+            grid.down += other.down
+            owner.update((id(rule), grid) for rule in other.across)
+        grid.down.append(wall)
+        new = [rule for rule in meets if id(rule) not in owner]
+        grid.across += new
+        owner.update((id(rule), grid) for rule in new)
+    grids = list({id(grid): grid for grid in owner.values()}.values())
     for grid in grids:
         ends = [x for rule in grid.across for x in (rule.x0, rule.x1)]
         grid.xs = _borders([rule.x0 for rule in grid.down], min(ends), max(ends))
         ends = [y for rule in grid.down for y in (rule.y0, rule.y1)]
         grid.ys = _borders([rule.y0 for rule in grid.across], min(ends), max(ends))
-    return [grid for grid in grids if len(grid.xs) >= 3 and len(grid.ys) >= 3]
+    return [
+        grid
+        for grid in grids
+        if 3 <= len(grid.xs) <= _MAX_COLUMNS and len(grid.ys) >= 3 and len(grid.xs) * len(grid.ys) <= _MAX_BOXES
+    ]
 
 
 def _meet(across: Rule, down: Rule) -> bool:
@@ -90,6 +97,7 @@ def _read(grid: _Grid, inside: Sequence[Piece]) -> Table | None:
     """The grid's cells; None when it is a frame or a chart rather than a table."""
     width, height = len(grid.xs) - 1, len(grid.ys) - 1
     owners = _owners(grid)
+    _part_cells(owners, grid, inside)
     cells: dict[tuple[int, int], list[Piece]] = {}
     for piece in inside:
         where = (_slot(grid.ys, (piece.y0 + piece.y1) / 2), _slot(grid.xs, piece.middle))
@@ -109,7 +117,7 @@ def _read(grid: _Grid, inside: Sequence[Piece]) -> Table | None:
     rows = [
         _row(row, top, {c: cells.get(owners[row, c], []) for c in range(width)}, owners) for row in range(top, height)
     ]
-    joined = _header_height(owners, top, width, height)
+    joined = _header_height(rows, any(owners[top, column] == owners[top, column - 1] for column in range(1, width)))
     header = [" ".join(dict.fromkeys(filter(None, parts))) for parts in zip(*rows[:joined], strict=True)]
     return Table(header, [row for row in rows[joined:] if any(row)], caption)
 
@@ -135,6 +143,18 @@ def _owners(grid: _Grid) -> dict[tuple[int, int], tuple[int, int]]:
                 owner = owners[row - 1, column]
             owners[row, column] = owner
     return owners
+
+
+def _part_cells(owners: dict[tuple[int, int], tuple[int, int]], grid: _Grid, inside: Sequence[Piece]) -> None:
+    """Makes boxes their own cells where texts stand side by side in a merged one: the walls are only not drawn."""
+    places: dict[tuple[tuple[int, int], int], set[int]] = {}
+    for piece in inside:
+        row, column = _slot(grid.ys, (piece.y0 + piece.y1) / 2), _slot(grid.xs, piece.middle)
+        places.setdefault((owners[row, column], round(piece.baseline)), set()).add(column)
+    parted = {owner for (owner, _), columns in places.items() if len(columns) > 1}
+    for box, owner in list(owners.items()):
+        if owner in parted:
+            owners[box] = box
 
 
 def _has_wall(down: Sequence[Rule], x: float, y: float) -> bool:
@@ -163,10 +183,14 @@ def _text(cell: Sequence[Piece]) -> str:
     return join_lines(piece.text for piece in ordered)
 
 
-def _header_height(owners: dict[tuple[int, int], tuple[int, int]], top: int, width: int, height: int) -> int:
-    """Rows of the header: one, and one more below a heading over several columns."""
-    over_several = any(owners[top, column] == owners[top, column - 1] for column in range(1, width))
-    return 2 if over_several and height - top > 2 else 1
+def _header_height(rows: Sequence[Sequence[str]], over_several: bool) -> int:
+    """Rows of the header: one, or below a heading over several columns all up to the first row of figures."""
+    if not over_several:
+        return 1
+    for i, row in enumerate(rows[1 : _MAX_HEADER + 1], 1):
+        if has_figures(row[0], row[1:]):
+            return i
+    return min(2, len(rows) - 1)
 
 
 def _table_piece(grid: _Grid, inside: Sequence[Piece], table: Table) -> Piece:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,6 +22,8 @@ _INVISIBLE = re.compile("[\u0000-\u0008\u000b-\u001f\u007f\u200b-\u200f\u202a-\u
 # Latin ligatures and Arabic presentation forms: shapes of other letters, which no one types into a search box.
 _PRESENTATION = re.compile("[\ufb00-\ufb06\ufb50-\ufdff\ufe70-\ufefe]+")
 _NUMBER = re.compile(r"[$€£¥(]*[-–—+]?[$€£¥]?\(?[\d.,]*\d[\d.,]*\)?[%)*x]*|[-–—]+%?|N/?[AM]|n/?[am]|nm", re.ASCII)
+_HEADING_NUMBER = re.compile(r"(?:FY|Q[1-4] ?)?(?:19|20)\d\d[*†]?(?: ?\(\w{1,2}\))*|Q[1-4]")
+_FOOTNOTE = re.compile(r"(?:\(\d{1,2}\),? ?)+")
 _CURRENCY = ("$", "€", "£", "¥", "US$", "($", "$(")
 _RTL = ("R", "AL")
 
@@ -30,6 +32,7 @@ _RTL = ("R", "AL")
 _CELL_GAP = 1.0
 _NUMBER_GAP = 0.45
 _GLUE = 0.12
+_MAX_WALLS = 400  # vertical rules; a page with more is a drawing, and each word is held against each of them
 
 
 @dataclass(slots=True)
@@ -129,6 +132,20 @@ def is_number(text: str) -> bool:
     return _NUMBER.fullmatch(text.replace(" ", "").replace("\u00a0", "")) is not None
 
 
+def is_heading_number(text: str) -> bool:
+    """Whether a figure may stand in a heading: a year or a quarter."""
+    return _HEADING_NUMBER.fullmatch(text) is not None
+
+
+def has_figures(label: str, values: Sequence[str]) -> bool:
+    """Whether a row holds figures, as a row of headings does not: years and quarters do not count.
+
+    `(1)` is a footnote's number where all of the row is such, and a loss of 1 beside a label.
+    """
+    figures = [text for text in values if is_number(text) and not is_heading_number(text)]
+    return bool(figures) and not (all(map(_FOOTNOTE.fullmatch, figures)) and (not label or _FOOTNOTE.fullmatch(label)))
+
+
 def read_page(page: Any) -> PageText:
     """The page's pieces in reading direction, top to bottom, and its rules."""
     pymupdf = mupdf()
@@ -156,6 +173,7 @@ def read_page(page: Any) -> PageText:
                 result.asides.append(text)
     result.rules = read_rules([block for block in blocks if block["type"] == 3], turn)
     walls = [rule for rule in result.rules if rule.x0 == rule.x1]
+    walls = walls if len(walls) <= _MAX_WALLS else []
     lines = _once([line for line in lines if line.words])
     result.size = _usual_size(lines)
     result.rtl = _is_rtl(lines)
@@ -225,13 +243,15 @@ def _spaced_words(text: str, words: list[Any], turn: int) -> list[_Word]:
 def _once(lines: list[_Line]) -> list[_Line]:
     """The lines without those printed again in the same place, as some programs do to make them bold."""
     result: list[_Line] = []
-    places: dict[str, list[_Line]] = {}
+    taken: dict[tuple[str, int, int], tuple[float, float]] = {}
     for line in lines:
-        same = places.setdefault("".join(word.text for word in line.words), [])
-        first = line.words[0]
-        if any(abs(o.words[0].x0 - first.x0) <= 1.5 and abs(o.baseline - line.baseline) <= 1.5 for o in same):
+        text = "".join(word.text for word in line.words)
+        x, y = line.words[0].x0, line.baseline
+        column, row = int(x / 2), int(y / 2)
+        near = [taken.get((text, column + dx, row + dy)) for dx in (-1, 0, 1) for dy in (-1, 0, 1)]
+        if any(place and abs(place[0] - x) <= 1.5 and abs(place[1] - y) <= 1.5 for place in near):
             continue
-        same.append(line)
+        taken[text, column, row] = (x, y)
         result.append(line)
     return result
 

@@ -9,9 +9,10 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from localrag.parsing.pdf_cells import build_table
 from localrag.parsing.pdf_columns import regions
 from localrag.parsing.pdf_lines import PageText, Table
-from localrag.parsing.pdf_tables import Row, build_table, rows_of, table_spans
+from localrag.parsing.pdf_tables import Row, rows_of, table_spans
 from localrag.parsing.pdf_text import join_lines
 from localrag.parsing.tables import row_line, rule_line
 

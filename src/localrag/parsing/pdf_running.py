@@ -13,9 +13,11 @@ from collections.abc import Collection, Sequence
 from localrag.parsing.pdf_lines import PageText, Piece
 
 _MARGIN = 0.12  # of the page's height, at the top and at the bottom
+_MAX_NUMBER = 16  # characters of `Page 117 of 204`
 _MIN_PAGES = 3
 _MIN_SHARE = 0.2  # of the pages: chapters have headers of their own, odd and even pages differ
-_COUNTER_SHARE = 0.6  # of the pages must show a number that counts pages
+_WINDOW = 5  # pages before and after, in which a number must count pages: sections are numbered anew
+_COUNTED = 4  # of those pages must agree, or three where there are hardly more
 _INTEGER = re.compile(r"(?<![\d.,])\d{1,6}(?![\d]|[.,]\d)")
 _PAGE_ONLY = re.compile(r"(?:page |p\. ?|[-–—(] ?)?#(?: ?[-–—)]|(?: of| /|/) ?\d+)?", re.IGNORECASE)
 
@@ -27,9 +29,9 @@ def drop_running_lines(pages: Sequence[PageText]) -> None:
     if len(pages) < _MIN_PAGES:
         return
     margins = [_margin_pieces(page) for page in pages]
-    offsets = _page_offsets(margins)
+    own = _page_numbers(margins)
     keys = [
-        [_key(piece, page, [index + offset for offset in offsets]) for piece in margin]
+        [_key(piece, page, own[index]) for piece in margin]
         for index, (page, margin) in enumerate(zip(pages, margins, strict=True))
     ]
     seen: dict[_Key, list[int]] = defaultdict(list)
@@ -56,7 +58,7 @@ def _take_out(page: PageText, repeated: Sequence[tuple[Piece, _Key]], new: Colle
 
 
 def _margin_pieces(page: PageText) -> list[Piece]:
-    """Pieces in the page's margins, and its first and last line wherever they stand."""
+    """Pieces in the page's margins, and a number in its first or last line wherever that stands."""
     depth = _MARGIN * (page.y1 - page.y0)
     texts = [piece for piece in page.pieces if piece.table is None]
     if not texts:
@@ -65,20 +67,28 @@ def _margin_pieces(page: PageText) -> list[Piece]:
     return [
         piece
         for piece in texts
-        if piece.y1 <= page.y0 + depth or piece.y0 >= page.y1 - depth or not first < piece.baseline < last
+        if piece.y1 <= page.y0 + depth
+        or piece.y0 >= page.y1 - depth
+        or (not first < piece.baseline < last and len(piece.text) <= _MAX_NUMBER and _INTEGER.search(piece.text))
     ]
 
 
-def _page_offsets(margins: Sequence[Sequence[Piece]]) -> list[int]:
-    """Printed numbers minus the position from 0, for every number in the margins that counts pages."""
-    votes: Counter[int] = Counter()
-    for index, margin in enumerate(margins):
-        votes.update({int(match) - index for piece in margin for match in _INTEGER.findall(piece.text)})
-    enough = max(_MIN_PAGES, _COUNTER_SHARE * len(margins))
-    return [offset for offset, count in votes.most_common(4) if count >= enough]
+def _page_numbers(margins: Sequence[Sequence[Piece]]) -> list[set[int]]:
+    """For each page, the numbers in its margins that count pages: the pages around it go on counting."""
+    offsets = [
+        {int(match) - index for piece in margin for match in _INTEGER.findall(piece.text)}
+        for index, margin in enumerate(margins)
+    ]
+    result = []
+    for index, here in enumerate(offsets):
+        window = offsets[max(index - _WINDOW, 0) : index + _WINDOW + 1]
+        votes = Counter(offset for page in window for offset in page & here)
+        enough = min(_COUNTED, max(_MIN_PAGES, len(window) - 1))
+        result.append({offset + index for offset, count in votes.items() if count >= enough})
+    return result
 
 
-def _key(piece: Piece, page: PageText, own: Sequence[int]) -> _Key:
+def _key(piece: Piece, page: PageText, own: Collection[int]) -> _Key:
     """What makes two lines the same: their words, with the page's own numbers as `#`, and their height."""
     text = " ".join(piece.text.split())
     if own:

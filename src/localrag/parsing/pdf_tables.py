@@ -7,17 +7,18 @@ column, `$` at its left edge, headings centred above one column or over several,
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from localrag.parsing.pdf_lines import Piece, Table, is_number
-from localrag.parsing.pdf_rules import Rule
+from localrag.parsing.pdf_lines import Piece, has_figures, is_heading_number, is_number
 
 _MARKER = re.compile(r"[•●▪◦‣■□∙·\uf0b7\uf0a7–-]|\(?(?:\d{1,2}|[a-zA-Z]|[ivx]{2,4})[.)]")
-_CURRENCY = re.compile(r"[(]?(?:US)?[$€£¥][(]?")
-_TAIL = re.compile(r"\)?%?|\)%?|pts|bps|x")
-_YEAR = re.compile(r"(?:FY|Q[1-4] ?)?(?:19|20)\d\d[*†]?(?: ?\(\w\))?|Q[1-4]")
-_MAX_COLUMNS = 40
+CURRENCY = re.compile(r"[(]?(?:US)?[$€£¥][(]?")
+TAIL = re.compile(r"\)?%?|\)%?|pts|bps|x")
+_MAX_LABEL = 70  # characters of a label that stands alone inside a table; longer ones are sentences
+_MAX_LABELS = 6  # such labels in sequence where the same columns go on below
+_MAX_PITCH = 3.2  # font sizes from one row to the next
 _MAX_LONE = 4  # rows in sequence with a label and no figures, before a table is taken to have ended
 
 
@@ -79,13 +80,36 @@ def table_spans(rows: Sequence[Row]) -> list[tuple[int, int]]:
             continue
         end = _run_end(rows, start)
         if _is_table(rows[start:end]):
-            first = _with_headings_above(rows, start, spans[-1][1] if spans else 0, _values_start(rows[start:end]))
+            first = _with_headings_above(rows, start, spans[-1][1] if spans else 0, values_start(rows[start:end]))
             spans.extend(_split_at_headers(rows, first, end))
         start = max(end, start + 1)
-    return spans
+    return _resumed(rows, spans)
 
 
-def _values_start(rows: Sequence[Row]) -> float:
+def _resumed(rows: Sequence[Row], spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The spans, those joined that go on below a label too wide for its column or set apart by space."""
+    result: list[tuple[int, int]] = []
+    for start, end in spans:
+        if result and _goes_on(rows, result[-1], start):
+            result[-1] = (result[-1][0], end)
+        else:
+            result.append((start, end))
+    return result
+
+
+def _goes_on(rows: Sequence[Row], above: tuple[int, int], start: int) -> bool:
+    between = rows[above[1] : start]
+    labels = all(len(row.pieces[0].text) <= _MAX_LABEL and row.pieces[0].text[-1:] not in ".;" for row in between)
+    first, last = rows[start], rows[above[1] - 1]
+    far = first.baseline - last.baseline > (len(between) + 1) * _MAX_PITCH * first.size
+    if len(between) > _MAX_LABELS or not labels or far or not is_data(first):
+        return False
+    edges = [piece.x1 for row in rows[slice(*above)] for piece in row.pieces[1:] if is_number(piece.text)]
+    figures = [piece for piece in first.pieces[1:] if is_number(piece.text)]
+    return all(any(abs(piece.x1 - edge) <= piece.size for edge in edges) for piece in figures)
+
+
+def values_start(rows: Sequence[Row]) -> float:
     """Where the second column begins: the median left edge of second pieces."""
     seconds = sorted(row.pieces[1].x0 for row in rows if len(row.pieces) > 1)
     return seconds[len(seconds) // 4]
@@ -98,7 +122,7 @@ def _run_end(rows: Sequence[Row], start: int) -> int:
     lone = 0
     for i in range(start + 1, len(rows)):
         row, above = rows[i], rows[i - 1]
-        if row.baseline - above.baseline > 3.2 * max(row.size, above.size):
+        if row.baseline - above.baseline > _MAX_PITCH * max(row.size, above.size):
             break
         if len(row.pieces) > 1:
             values = min(values, row.pieces[1].x0)
@@ -129,7 +153,7 @@ def _is_table(rows: Sequence[Row]) -> bool:
     if len(several) < 3 or _is_prose(several):
         return False
     edges = sorted(piece.x0 for row in several for piece in row.pieces[1:])
-    aligned = max(sum(abs(edge - other) <= 3 for other in edges) for edge in edges)
+    aligned = max(bisect_right(edges, edge + 3) - bisect_left(edges, edge - 3) for edge in edges)
     return aligned >= 0.7 * len(several) and aligned >= 3
 
 
@@ -163,9 +187,9 @@ def _split_at_headers(rows: Sequence[Row], start: int, end: int) -> Iterator[tup
         if figures >= 2 and _is_header_like(rows[i]):
             stop = last + 1
             yield start, stop
-            start = _with_headings_above(rows, i, stop, _values_start(rows[i:end]))
+            start = _with_headings_above(rows, i, stop, values_start(rows[i:end]))
             figures = 0
-        elif _is_data(rows[i]):
+        elif is_data(rows[i]):
             figures += 1
             last = i
     yield start, end
@@ -174,210 +198,10 @@ def _split_at_headers(rows: Sequence[Row], start: int, end: int) -> Iterator[tup
 def _is_header_like(row: Row) -> bool:
     """Whether all values are years or words, and at least two of them."""
     values = [piece.text for piece in row.pieces[1:]]
-    if len(values) < 2 or not all(_YEAR.fullmatch(text) or not is_number(text) for text in values):
+    if len(values) < 2 or not all(is_heading_number(text) or not is_number(text) for text in values):
         return False
-    return not any(_CURRENCY.fullmatch(text) or _TAIL.fullmatch(text) for text in values)
+    return not any(CURRENCY.fullmatch(text) or TAIL.fullmatch(text) for text in values)
 
 
-def _is_data(row: Row) -> bool:
-    return any(is_number(piece.text) and not _YEAR.fullmatch(piece.text) for piece in row.pieces[1:])
-
-
-@dataclass(slots=True)
-class _Column:
-    x0: float
-    x1: float
-
-    @property
-    def middle(self) -> float:
-        return (self.x0 + self.x1) / 2
-
-    @property
-    def width(self) -> float:
-        return self.x1 - self.x0
-
-
-def build_table(rows: Sequence[Row], rules: Sequence[Rule], *, rtl: bool = False) -> Table | None:
-    """The rows as a table, each cell under its header; None when no two columns line up."""
-    merged = [Row(_join_signs(row.pieces)) for row in rows]
-    headers = _header_rows(merged)
-    columns = _columns(merged[headers:])
-    if not 2 <= len(columns) <= _MAX_COLUMNS:
-        return None
-    body: list[list[str]] = []
-    for row in merged[headers:]:
-        _add_row(body, _place(row, columns))
-    header = _header(merged[:headers], columns, rules) if headers else None
-    if rtl:
-        header = header[::-1] if header else None
-        body = [cells[::-1] for cells in body]
-    return Table(header, body)
-
-
-def _join_signs(pieces: Sequence[Piece]) -> list[Piece]:
-    """Cells with `$` joined to the figure on its right, `%` and `)` to the one on its left."""
-    result: list[Piece] = []
-    sign: Piece | None = None
-    for piece in pieces:
-        if _CURRENCY.fullmatch(piece.text):
-            sign = piece
-        elif result and _TAIL.fullmatch(piece.text) and is_number(result[-1].text):
-            result[-1] = _extended(result[-1], result[-1].text + piece.text, result[-1].x0, piece.x1)
-        elif sign is not None:
-            result.append(_extended(piece, sign.text + piece.text, sign.x0, piece.x1))
-            sign = None
-        else:
-            result.append(piece)
-    if sign is not None:
-        result.append(sign)
-    return result
-
-
-def _extended(piece: Piece, text: str, x0: float, x1: float) -> Piece:
-    return replace(piece, x0=x0, x1=x1, text=text)
-
-
-def _header_rows(rows: Sequence[Row]) -> int:
-    """How many leading rows are headings: those before the first row with a figure that is no year."""
-    for i, row in enumerate(rows):
-        if _is_data(row):
-            labels = i
-            # A lone label right above the figures (`Current assets:`) opens the body.
-            while labels > 0 and len(rows[labels - 1].pieces) == 1 and rows[labels - 1].x0 < _values_start(rows):
-                labels -= 1
-            return labels if labels and any(len(r.pieces) > 1 or r.x0 > row.x0 for r in rows[:labels]) else 0
-    return 1
-
-
-def _columns(body: Sequence[Row]) -> list[_Column]:
-    figures = [piece for row in body for piece in row.pieces[1:] if is_number(piece.text)]
-    figures += [row.pieces[0] for row in body if len(row.pieces) == 1 and is_number(row.pieces[0].text)]
-    columns: list[_Column] = []
-    for piece in sorted(figures, key=lambda piece: piece.width):
-        _grow(columns, piece, partly=0.4)
-    labels = [row.pieces[0] for row in body if not is_number(row.pieces[0].text) or len(row.pieces) > 1]
-    others = [piece for row in body for piece in row.pieces[1:] if not is_number(piece.text)]
-    for piece in sorted([*labels, *others], key=lambda piece: piece.width):
-        _grow(columns, piece, partly=0.5)
-    columns.sort(key=lambda column: column.x0)
-    return _without_strays(columns, body)
-
-
-def _without_strays(columns: list[_Column], body: Sequence[Row]) -> list[_Column]:
-    """The columns, a rare one joined to its neighbour when no row fills both (a total's label set to the right)."""
-    places = [{_column_of(piece, columns) for piece in row.pieces} for row in body]
-    result: list[_Column] = []
-    last: set[int] = set()  # the columns joined in result[-1]
-    for i, column in enumerate(columns):
-        rare = sum(i in place for place in places) <= max(1, 0.1 * len(body))
-        rare = rare or sum(bool(last & place) for place in places) <= max(1, 0.1 * len(body))
-        if result and rare and len(body) > 2 and not any(i in place and last & place for place in places):
-            result[-1] = _Column(result[-1].x0, column.x1)
-            last = {*last, i}
-        else:
-            result.append(_Column(column.x0, column.x1))
-            last = {i}
-    return result
-
-
-def _grow(columns: list[_Column], piece: Piece, partly: float) -> None:
-    """Widens the one column the piece lies in, or adds one; a piece over several columns changes nothing."""
-    touched = [column for column in columns if column.x0 < piece.x1 and piece.x0 < column.x1]
-    if not touched:
-        columns.append(_Column(piece.x0, piece.x1))
-        return
-    if len(touched) == 1:
-        column = touched[0]
-        shared = min(column.x1, piece.x1) - max(column.x0, piece.x0)
-        if shared >= partly * min(column.x1 - column.x0, piece.width):
-            column.x0, column.x1 = min(column.x0, piece.x0), max(column.x1, piece.x1)
-
-
-def _place(row: Row, columns: Sequence[_Column]) -> list[str]:
-    cells = [""] * len(columns)
-    for piece in row.pieces:
-        i = _column_of(piece, columns)
-        cells[i] = f"{cells[i]} {piece.text}".strip()
-    return [_tight(cell) for cell in cells]
-
-
-def _tight(cell: str) -> str:
-    """`$ 1,234` and `12 %` without the space that the page leaves between sign and figure."""
-    if not is_number(cell):
-        return cell
-    return cell.replace(" ", "").replace("\u00a0", "")
-
-
-def _column_of(piece: Piece, columns: Sequence[_Column]) -> int:
-    """Figures go where they overlap most, words where they begin; else the nearest column."""
-    if not is_number(piece.text):
-        for i, column in enumerate(columns):
-            if column.x0 - 1 <= piece.x0 < column.x1:
-                return i
-
-    def fit(i: int) -> tuple[float, float]:
-        column = columns[i]
-        return min(column.x1, piece.x1) - max(column.x0, piece.x0), -abs(column.middle - piece.middle)
-
-    return max(range(len(columns)), key=fit)
-
-
-def _add_row(body: list[list[str]], cells: list[str]) -> None:
-    """Adds a row, or joins it to the one above when it is the second line of a wrapped label or cell."""
-    if body:
-        above = body[-1]
-        label_wraps = cells[0][:1].islower() and (not any(above[1:]) or not any(cells[1:]))
-        text_wraps = not cells[0] and any(cells) and not any(is_number(cell) for cell in cells if cell)
-        if label_wraps or (text_wraps and any(above[i] and cells[i] for i in range(1, len(cells)))):
-            body[-1] = [f"{upper} {lower}".strip() for upper, lower in zip(above, cells, strict=True)]
-            return
-    body.append(cells)
-
-
-def _header(rows: Sequence[Row], columns: Sequence[_Column], rules: Sequence[Rule]) -> list[str]:
-    """One heading per column: headings above it joined top to bottom, those over several columns repeated."""
-    parts: list[list[str]] = [[] for _ in columns]
-    for row in rows:
-        for i, text in _spread(row, columns, rules):
-            parts[i].append(text)
-    return [" ".join(texts) for texts in parts]
-
-
-def _spread(row: Row, columns: Sequence[_Column], rules: Sequence[Rule]) -> Iterator[tuple[int, str]]:
-    """(column, text) of each heading in the row, once for every column it stands over."""
-    values = [piece for piece in row.pieces if piece.middle > columns[0].x1 or piece.x0 > columns[1].x0]
-    for piece in row.pieces:
-        x0, x1 = _reach(piece, row, rules)
-        over = [i for i, column in enumerate(columns) if x0 < column.x1 and column.x0 < x1]
-        if piece not in values:
-            over = [0]
-        elif len(over) > 1 and over[0] == 0:
-            over = over[1:]
-        elif len(values) == 1 and (x0, x1) == (piece.x0, piece.x1) and _is_over_all(piece, columns):
-            over = list(range(1, len(columns)))
-        elif not over:
-            over = [min(range(len(columns)), key=lambda i: abs(columns[i].middle - piece.middle))]
-        yield from ((i, piece.text) for i in over)
-
-
-def _is_over_all(piece: Piece, columns: Sequence[_Column]) -> bool:
-    """Whether a lone heading is wider than a column and stands in the middle of all value columns."""
-    x0, x1 = columns[1].x0, columns[-1].x1
-    return piece.width > 1.2 * columns[-1].width and abs(piece.middle - (x0 + x1) / 2) <= 0.2 * (x1 - x0)
-
-
-def _reach(piece: Piece, row: Row, rules: Sequence[Rule]) -> tuple[float, float]:
-    """The stretch a heading speaks for: its text, the line drawn right below it for it alone, or its drawn box."""
-    x0, x1 = piece.x0, piece.x1
-    y = piece.baseline - 0.3 * piece.size
-    walls = [rule.x0 for rule in rules if rule.x0 == rule.x1 and rule.y0 <= y <= rule.y1]
-    left = max((wall for wall in walls if wall <= x0 + 1), default=None)
-    right = min((wall for wall in walls if wall >= x1 - 1), default=None)
-    if left is not None and right is not None and right - left < 0.9 * (max(walls) - min(walls)):
-        return left, right
-    for rule in rules:
-        below = -0.1 * piece.size <= rule.y0 - piece.baseline <= 0.7 * piece.size
-        under = [other for other in row.pieces if rule.x0 <= other.middle <= rule.x1]
-        if rule.y0 == rule.y1 and below and under == [piece]:
-            x0, x1 = min(x0, rule.x0), max(x1, rule.x1)
-    return x0, x1
+def is_data(row: Row) -> bool:
+    return has_figures(row.pieces[0].text, [piece.text for piece in row.pieces[1:]])

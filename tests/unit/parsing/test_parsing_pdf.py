@@ -536,3 +536,81 @@ def test_the_title_is_the_file_s_own(tmp_path: Path) -> None:
     write(document.new_page(), 72, 80, "text")
     document.set_metadata({"title": "Employee Handbook"})
     assert read(save(document, tmp_path)).title == "Employee Handbook"
+
+
+def write_table(page: Any, rows: Sequence[Sequence[str]], rights: Sequence[float], *, top: float = 80) -> None:
+    """Rows 14 points apart: the label at the left, each value set to the right edge of its column."""
+    for i, (label, *values) in enumerate(rows):
+        write(page, 60, top + 14 * i, label)
+        for right, value in zip(rights, values, strict=False):
+            if value:
+                write_right(page, right, top + 14 * i, value)
+
+
+def test_a_table_goes_on_below_a_label_wider_than_its_column(tmp_path: Path) -> None:
+    document = pymupdf.open()
+    rows = [("Item", "2022", "2021"), ("Sales", "10", "11"), ("Costs", "(4)", "(5)")]
+    rows += [("Shareholders' equity, at par, as approved by the meeting", "", "")]  # runs into the first column
+    rows += [("Issued", "1", "2"), ("Retained", "(3)", "4")]
+    write_table(document.new_page(), rows, (300, 380))
+    assert tables(read(save(document, tmp_path)).pages[0].markdown) == [[list(row) for row in rows]]
+
+
+def test_headings_in_the_middle_of_equal_shares_stand_over_each_column(tmp_path: Path) -> None:
+    document = pymupdf.open()
+    page = document.new_page()
+    # Columns end at 250, 320, 400 and 470 and are 23 wide: the shares' middles are 273.5 and 423.5.
+    for middle, text in ((273.5, "First half"), (423.5, "Second half")):
+        write(page, middle - pymupdf.get_text_length(text, fontsize=10) / 2, 80, text)
+    rows = [("", "2022", "2021", "2022", "2021"), ("North", "1,000", "2", "3", "4"), ("South", "5", "6", "7", "8")]
+    write_table(page, rows, (250, 320, 400, 470), top=94)
+    table = tables(read(save(document, tmp_path)).pages[0].markdown)[0]
+    assert table[0] == ["", "First half 2022", "First half 2021", "Second half 2022", "Second half 2021"]
+    assert table[1:] == [list(row) for row in rows[1:]]
+
+
+def test_small_losses_are_figures_and_no_footnotes(tmp_path: Path) -> None:
+    document = pymupdf.open()
+    rows = [
+        ("Item", "2022", "2021"),
+        ("Sales", "10", "11"),
+        ("Tax", "20", "21"),
+        ("Credit", "(3)", "(2)"),
+        ("Sum", "9", "8"),
+    ]
+    write_table(document.new_page(), rows, (300, 380))
+    assert tables(read(save(document, tmp_path)).pages[0].markdown) == [[list(row) for row in rows]]
+
+
+def test_dashes_stand_in_the_column_they_end_with(tmp_path: Path) -> None:
+    document = pymupdf.open()
+    rows = [("Item", "2022", "2021"), ("Sales", "10,000,000", "-"), ("Tax", "-", "21,000,000"), ("Sum", "9", "8")]
+    write_table(document.new_page(), rows, (300, 380))
+    assert tables(read(save(document, tmp_path)).pages[0].markdown) == [[list(row) for row in rows]]
+
+
+def test_page_numbers_that_begin_anew_are_told_from_figures(tmp_path: Path) -> None:
+    document = pymupdf.open()
+    for number in [*range(1, 9), *range(1, 9)]:
+        page = document.new_page()
+        write_lines(page, 72, 100, LINES)
+        write(page, 300, 400, str(number))  # right below a short text, not in the margin
+    pages = read(save(document, tmp_path)).pages
+    assert {page.markdown for page in pages} == {PROSE}
+
+
+def test_drawings_with_thousands_of_lines_and_words_stay_within_reach(tmp_path: Path) -> None:
+    document = pymupdf.open()
+    page = document.new_page(width=2_000, height=2_000)
+    shape = page.new_shape()
+    for i in range(300):
+        shape.draw_line((0, i * 6), (2_000, i * 6))
+        shape.draw_line((i * 6, 0), (i * 6, 2_000))
+    shape.finish()
+    shape.commit()
+    writer = pymupdf.TextWriter(page.rect)
+    for i in range(3_000):
+        writer.append((20 + 37 * i % 1_900, 20 + 53 * i % 1_901), "word", fontsize=4)
+    writer.write_text(page)
+    # Each step once took time with the square of what is drawn: minutes for this page, now about two seconds.
+    assert read(save(document, tmp_path)).pages[0].markdown.count("word") == 3_000
