@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from localrag.errors import DocumentError, EmptyDocument, EncryptedDocument, NeedsOcr, UnreadableDocument
@@ -128,11 +128,9 @@ def _attachments(document: Any, source: Source) -> tuple[list[Page], list[str]]:
     """Pages of embedded files, labelled with the file's name, and what could not be read."""
     pages: list[Page] = []
     warnings: list[str] = []
-    for key in document.embfile_names():
-        info = document.embfile_info(key)
-        name = clean(str(info.get("ufilename") or info.get("filename") or key)).strip() or "attachment"
+    for name, data in _files(document):
         try:
-            read = source.read_child(document.embfile_get(key), name)
+            read = source.read_child(data, name)
         except DocumentError as error:
             warnings.append(f"Attachment {name}: {error.message}")
             continue
@@ -141,6 +139,22 @@ def _attachments(document: Any, source: Source) -> tuple[list[Page], list[str]]:
             label = f"attachment {name}" + (f", {page.label}" if page.label else "")
             pages.append(Page(ordinal=1, number=page.number, label=label, markdown=page.markdown))
     return pages, warnings
+
+
+def _files(document: Any) -> Iterator[tuple[str, bytes]]:
+    """Name and bytes of the files embedded in the document or pinned to its pages."""
+    for key in document.embfile_names():
+        info = document.embfile_info(key)
+        yield _file_name(info, key), document.embfile_get(key)
+    pinned = mupdf().PDF_ANNOT_FILE_ATTACHMENT
+    for page in document:
+        for annotation in page.annots(types=(pinned,)):
+            yield _file_name(annotation.file_info, ""), annotation.get_file()
+
+
+def _file_name(info: Mapping[str, Any], key: str) -> str:
+    name = clean(str(info.get("ufilename") or info.get("filename") or key)).strip()
+    return name.replace("\\", "/").rpartition("/")[2] or "attachment"
 
 
 def _after(pages: Sequence[Page], count: int) -> tuple[Page, ...]:

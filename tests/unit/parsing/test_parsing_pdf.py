@@ -513,7 +513,9 @@ def test_pages_without_text_are_named_and_keep_their_number(tmp_path: Path) -> N
 
 def test_attachments_follow_as_labelled_pages(tmp_path: Path) -> None:
     document = pymupdf.open()
-    write(document.new_page(), 72, 80, "cover letter")
+    page = document.new_page()
+    write(page, 72, 80, "cover letter")
+    page.add_file_annot((300, 80), b"pinned text", "C:\\mail\\pin.txt")
     document.embfile_add("one", b"inner text", filename="notes.txt")
     document.embfile_add("two", b"\0", filename="tool.exe")
 
@@ -527,6 +529,7 @@ def test_attachments_follow_as_labelled_pages(tmp_path: Path) -> None:
     assert [(page.ordinal, page.number, page.label, page.markdown) for page in parsed.pages] == [
         (1, 1, None, "cover letter"),
         (2, None, "attachment notes.txt, lines 1-1", "inner text"),
+        (3, None, "attachment pin.txt, lines 1-1", "pinned text"),
     ]
     assert parsed.warnings == ("Attachment tool.exe: No reader for tool.exe.",)
 
