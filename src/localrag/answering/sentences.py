@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 Span = tuple[int, int]
 
-_END = re.compile(r"[.!?…]+[\"'”’»)\]*_]*(?=\s)|[。！？]+[」』”’]*")
+# `.[5]` and `.[21][22]` are reference marks, as encyclopaedias set them; `.[1]` is also how models cite.
+_END = re.compile(r"[.!?…]+[\"'”’»)\]*_]*(?:\[\d{1,4}\])*(?=\s)|[。！？]+[」』”’]*(?:\[\d{1,4}\])*")
+_REFERENCES = re.compile(r"(?:\[\d{1,4}\])+$")
 # Lines that stand alone: list items, headings, table rows, quotes, fences, rules.
 _OWN_LINE = re.compile(r"\s*(?:[-*+•‣▪–]\s|\d{1,3}[.)]\s|[a-zA-Z][.)]\s|#{1,6}\s|\||>|```|~~~|-{3,}\s*$)")
 _HEADING = re.compile(r"\s*#{1,6}\s")
@@ -67,7 +69,7 @@ def _split(text: str, start: int, end: int) -> Iterator[Span]:
 
 def _goes_on(text: str, begin: int, stop: int, end: int) -> bool:
     """Whether the full stop at `stop` belongs to an abbreviation or a list label."""
-    head = text[max(begin, stop - 24) : stop]
+    head = _REFERENCES.sub("", text[max(begin, stop - 24) : stop])
     if not head.endswith("."):
         return False
     if _LIST_LABEL.fullmatch(text[begin:stop]):

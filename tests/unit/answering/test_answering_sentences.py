@@ -28,6 +28,11 @@ from localrag.answering.sentences import sentence_spans
         ("| a | b |\n|---|---|\n| 1 | 2 |", ["| a | b |", "| 1 | 2 |"]),
         ("東京は首都です。大きい。", ["東京は首都です。", "大きい。"]),
         ('He said "Stop." Then he left.', ['He said "Stop."', "Then he left."]),
+        (
+            "Found everywhere.[5] Several live on islands.[21][22] Ducks fly.",
+            ["Found everywhere.[5]", "Several live on islands.[21][22]", "Ducks fly."],
+        ),
+        ("It costs approx.[3] Ten euros.", ["It costs approx.[3] Ten euros."]),
         ("***\n\n---", []),
         ("", []),
     ],
