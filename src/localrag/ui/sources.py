@@ -53,24 +53,24 @@ def _source(
 ) -> None:
     first = citations[0]
     document = documents.get(first.document_id)
-    with st.container(border=True):
+    with st.container(border=True, gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center"):
             checked = "" if any(citation.verified for citation in citations) else " :orange-badge[not verified]"
             st.markdown(f"{badge(first.marker, 'blue')}{checked}", width="stretch")
-            if hit is not None:
-                st.caption(labels.scores(hit), width="content")
             _open_button(rag, first, document, key=key)
+        if hit is not None:
+            st.caption(labels.scores(hit))
         shown = source_preview(citations, hit)
         st.markdown(render_safe(shown.text, highlights=shown.highlights))
 
 
 def _other(rag: RAG, hit: Hit, documents: Mapping[DocumentId, Document], *, key: str) -> None:
     chunk = hit.chunk
-    with st.container(border=True):
+    with st.container(border=True, gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(badge(cite(hit.document, chunk.page, chunk.label)), width="stretch")
-            st.caption(labels.scores(hit), width="content")
             _open_button(rag, passage_citation(hit), documents.get(chunk.document_id), key=key)
+        st.caption(labels.scores(hit))
         st.markdown(render_safe(_preview(chunk, []).text))
 
 
