@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import importlib.metadata
 import re
+import threading
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from localrag.index.languages import ENGLISH, STOP_WORDS, detect_language
 
@@ -42,6 +43,7 @@ _DIACRITICS = re.compile(f"[{_MARKS}]")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)+")
 _GROUPED = re.compile(r"\d{1,3}(?:([.,])\d{3})(?:\1\d{3})*")
 
+_THREAD = threading.local()
 _STEMMER_OF_SCRIPT = (
     ("\u0370", "\u03ff", "greek"),
     ("\u0400", "\u052f", "russian"),
@@ -201,12 +203,14 @@ def _stem(word: str, language: str) -> str:
     return _fold(_stemmer(language)(word)) or _fold(word)
 
 
-@cache
 def _stemmer(language: str) -> Callable[[str], str]:
-    import snowballstemmer  # slow to import (35 languages), and not needed before the first text
+    """A stemmer of this thread: Snowball's objects keep the word they work on, so two threads must not share one."""
+    own: dict[str, Callable[[str], str]] = _THREAD.__dict__
+    if language not in own:
+        import snowballstemmer  # slow to import (35 languages), and not needed before the first text
 
-    stem: Callable[[str], str] = snowballstemmer.stemmer(language).stemWord
-    return stem
+        own[language] = snowballstemmer.stemmer(language).stemWord
+    return own[language]
 
 
 def _fold(term: str) -> str:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
+from localrag.index import analysis
 from localrag.index.analysis import MAX_QUERY_CHARACTERS, MAX_TERM_CHARACTERS, analyse, query_groups
 from localrag.index.languages import detect_language
 
@@ -122,3 +125,17 @@ class TestQueryGroups:
     @pytest.mark.parametrize("query", ["", " \n", "\x00", "😀", "\ud800", "‮"])
     def test_a_query_without_words_asks_nothing(self, query: str) -> None:
         assert query_groups(query) == []
+
+
+def test_threads_stem_side_by_side() -> None:
+    def stems(worker: int) -> list[tuple[str, ...]]:
+        words = [f"running{chr(97 + worker)}{chr(97 + n % 26)}{chr(97 + n // 26)}ations" for n in range(600)]
+        return [tuple(analyse(word).terms) for word in words]
+
+    alone = [stems(worker) for worker in range(8)]
+    analysis._stem.cache_clear()
+    analysis._remembered_terms.cache_clear()
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        together = list(pool.map(stems, range(8)))
+    assert together == alone
+    assert all(len(terms) == 1 for worker in together for terms in worker)
