@@ -11,7 +11,7 @@ run: $(READY)            ## serve the app on http://127.0.0.1:8501
 
 demo: $(READY)           ## ingest the sample documents and ask them a question
 	LOCALRAG_DATA_DIR=data/demo $(BIN)/localrag ingest data/samples
-	LOCALRAG_DATA_DIR=data/demo $(BIN)/localrag ask "What does the runaway stabilizer procedure replace?"
+	LOCALRAG_DATA_DIR=data/demo $(BIN)/localrag ask "What can a single erroneously high AOA sensor input command?"
 
 check: lint types layers
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from localrag.errors import LocalRagError
@@ -130,7 +130,9 @@ def documents(items: Sequence[Document]) -> None:
     if not items:
         say("The library is empty. Add documents with `localrag ingest PATH`.")
         return
-    table = Table("id", "name", "pages", "chunks", "status", "indexed", box=None, pad_edge=False)
+    table = Table(
+        "id", Column("name", overflow="fold"), "pages", "chunks", "status", "indexed", box=None, pad_edge=False
+    )
     for item in items:
         status = item.status if item.status == "indexed" else f"embedding {item.embedded_count}/{item.chunk_count}"
         when = item.indexed_at.astimezone().strftime("%Y-%m-%d %H:%M")
