@@ -6,6 +6,10 @@ Comparing sizes by hit@k favours large chunks, which hold more text; so what is 
 questions' gold spans are found in the best chunks that together hold 1,000 or 2,000 tokens, as a prompt would take
 them. All texts are one index; the keyword leg is BM25 (k1 1.2, b 0.75, Snowball), hybrid is RRF, k = 60. Figures are
 means over the questions, kept in results/chunk_size.json as they come; what is there already is not measured again.
+
+Outcome (322 questions): the default is 256 with an overlap of 32. Hybrid finds .977 of the gold characters in 2,000
+tokens, about what the 8 passages of an answer hold; 128/16 finds .975, 512/64 .941. The vector leg alone is best at 128
+(.968), as a vector of a longer passage blurs; the keyword leg at 256.
 """
 
 from __future__ import annotations
