@@ -61,8 +61,8 @@ class PagePicture:
 class PageRenderer(Protocol):
     """A picture of a page of a PDF."""
 
-    def render(self, path: Path, *, page: int, quote: str, dpi: int = 110) -> PagePicture:
-        """The page (from 1) as PNG with the quote highlighted.
+    def render(self, path: Path, *, name: str, page: int, quote: str, dpi: int = 110) -> PagePicture:
+        """The page (from 1) as PNG with the quote highlighted; errors call the file by `name`.
 
         Raises:
             DocumentError: the file is gone, is no PDF, or has no such page.

@@ -7,11 +7,12 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+import pymupdf
 import pytest
 
 from localrag import RAG, load_settings
 from localrag.app import Scope
-from localrag.errors import IndexMismatchError, NotFoundError
+from localrag.errors import DocumentError, IndexMismatchError, NotFoundError
 from localrag.testing import HashEmbedder, ScriptedLLM
 from localrag.types import Answer
 
@@ -205,3 +206,26 @@ def test_conversations_are_kept(rag: RAG) -> None:
     assert json.loads(rag.load_conversation("c1") or "")[0]["content"] == "hi"
     rag.delete_conversation("c1")
     assert rag.load_conversation("c1") is None
+
+
+@pytest.fixture
+def pdf() -> bytes:
+    """Two pages, one sentence each."""
+    with pymupdf.open() as document:
+        for text in ("The first page speaks of herons.", "The second page speaks of otters."):
+            document.new_page().insert_text((72, 72), text)
+        return bytes(document.tobytes())
+
+
+def test_an_uploaded_pdf_shows_its_page_with_the_quote_marked(rag: RAG, pdf: bytes) -> None:
+    outcome = rag.ingest_bytes(pdf, "animals.pdf")
+    assert (outcome.status, outcome.pages) == ("indexed", 2)
+    hit = rag.search("otters", semantic=0.0).hits[0]
+    assert hit.chunk.page == 2
+    marked = rag.page_picture(outcome.document_id, page=2, quote=hit.chunk.text)
+    plain = rag.page_picture(outcome.document_id, page=2, quote="Nothing of the kind stands here.")
+    assert (marked.found, plain.found) == (True, False)
+    assert marked.png.startswith(b"\x89PNG")
+    assert marked.png != plain.png
+    with pytest.raises(DocumentError, match=r"animals\.pdf has no page 9"):
+        rag.page_picture(outcome.document_id, page=9, quote="")

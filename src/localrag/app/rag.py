@@ -332,7 +332,7 @@ class RAG:
             DocumentError: the page cannot be drawn.
         """
         document = self._catalog.get(document_id)
-        return self._parser.render(self._catalog.source(document), page=page, quote=quote)
+        return self._parser.render(self._catalog.source(document), name=document.name, page=page, quote=quote)
 
     # --------------------------------------------------------- conversations
 

@@ -72,13 +72,12 @@ class IsolatedParser:
             reply, _ = child.ask({"do": "parse", "path": str(path.resolve()), "name": name}, name)
         return document_from_json(_checked(reply, name)["document"])
 
-    def render(self, path: Path, *, page: int, quote: str, dpi: int = 110) -> PagePicture:
+    def render(self, path: Path, *, name: str, page: int, quote: str, dpi: int = 110) -> PagePicture:
         """The page (from 1) as PNG with the quote highlighted."""
-        request = {"do": "render", "path": str(path.resolve()), "name": path.name, "page": page, "quote": quote,
-                   "dpi": dpi}  # fmt: skip
-        with self._child(path.name) as child:
-            reply, png = child.ask(request, path.name, picture=True)
-        return PagePicture(png=png, found=bool(_checked(reply, path.name)["found"]))
+        request = {"do": "render", "path": str(path.resolve()), "name": name, "page": page, "quote": quote, "dpi": dpi}
+        with self._child(name) as child:
+            reply, png = child.ask(request, name, picture=True)
+        return PagePicture(png=png, found=bool(_checked(reply, name)["found"]))
 
     def protections(self) -> dict[str, bool]:
         """Which protections this machine allows: `network_namespace`, `resource_limits`. Starts a child if none runs.

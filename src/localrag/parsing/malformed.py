@@ -24,12 +24,13 @@ def unreadable(source: Source, what: str) -> Iterator[None]:
         # Libraries that parse binary formats raise anything on damaged bytes (TypeError and AttributeError
         # included, see the corruption tests), so no narrower list would hold. The cause stays attached.
         raise UnreadableDocument(
-            f"{source.name} is damaged or is not a readable {what} ({type(error).__name__}: {_short(error)}).",
+            f"{source.name} is damaged or is not a readable {what} ({type(error).__name__}: {_short(error, source)}).",
             path=source.name,
             hint="Open it in the program that made it, save it again, and retry.",
         ) from error
 
 
-def _short(error: Exception) -> str:
-    text = " ".join(str(error).split())
+def _short(error: Exception, source: Source) -> str:
+    """What the library said, with the file called as the user calls it and not as it is stored."""
+    text = " ".join(str(error).replace(str(source.path), source.name).split())
     return text if len(text) <= 160 else f"{text[:160]}…"

@@ -32,19 +32,23 @@ class _Word:
     box: tuple[float, float, float, float]
 
 
-def render_page(path: Path, page: int, quote: str, dpi: int = 110) -> PagePicture:
+def render_page(path: Path, page: int, quote: str, dpi: int = 110, *, name: str = "") -> PagePicture:
     """The page (from 1) as PNG with the quotation's words marked; unmarked when most of it is not there.
+
+    Args:
+        name: what the user calls the file; by default its name on disk.
 
     Raises:
         UnreadableDocument: the file is gone or no PDF, or has no such page.
         EncryptedDocument: a password is needed to open it.
     """
-    document = _open(path)
+    name = name or path.name
+    document = _open(path, name)
     with document:
         if not 1 <= page <= document.page_count:
             raise UnreadableDocument(
-                f"{path.name} has no page {page}: its pages are 1 to {document.page_count}.",
-                path=path.name,
+                f"{name} has no page {page}: its pages are 1 to {document.page_count}.",
+                path=name,
                 hint="The file may have changed since it was indexed; ingest it again.",
             )
         shown = document[page - 1]
@@ -58,28 +62,28 @@ def render_page(path: Path, page: int, quote: str, dpi: int = 110) -> PagePictur
         return PagePicture(png=pixmap.tobytes("png"), found=bool(boxes))
 
 
-def _open(path: Path) -> Any:
+def _open(path: Path, name: str) -> Any:
     if not path.is_file():
         raise UnreadableDocument(
-            f"{path.name} is not there any more.", path=path.name, hint="Put it back, or remove it from the library."
+            f"{name} is not there any more.", path=name, hint="Put it back, or remove it from the library."
         )
     engine = mupdf()
     try:
         document = engine.open(path, filetype="pdf")
     except (RuntimeError, ValueError, OSError) as error:  # FileDataError and EmptyFileError are RuntimeErrors
         raise UnreadableDocument(
-            f"{path.name} is not a readable PDF.", path=path.name, hint="Only pages of PDFs can be shown as pictures."
+            f"{name} is not a readable PDF.", path=name, hint="Only pages of PDFs can be shown as pictures."
         ) from error
     failure: DocumentError | None = None
     if document.needs_pass:
         failure = EncryptedDocument(
-            f"{path.name} is protected: a password is needed to open it.",
-            path=path.name,
+            f"{name} is protected: a password is needed to open it.",
+            path=name,
             hint="Save a copy without the password and add that.",
         )
     elif not document.page_count:
         failure = UnreadableDocument(
-            f"{path.name} has no pages.", path=path.name, hint="The file may be truncated; fetch it again."
+            f"{name} has no pages.", path=name, hint="The file may be truncated; fetch it again."
         )
     if failure is not None:
         document.close()

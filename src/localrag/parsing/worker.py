@@ -75,7 +75,7 @@ def _render(path: Path, name: str, request: dict[str, Any], limits: Limits) -> t
     from localrag.parsing.render import render_page  # deferred: loads the PDF library
 
     check_file(path, name, limits)
-    picture = render_page(path, request["page"], request["quote"], request["dpi"])
+    picture = render_page(path, request["page"], request["quote"], request["dpi"], name=name)
     return picture.found, picture.png
 
 

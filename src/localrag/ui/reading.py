@@ -29,7 +29,7 @@ def draw(rag: RAG, document: Document) -> None:
         with st.container(horizontal=True, vertical_alignment="bottom"):
             page = pages[_choice(document, pages)]
             raw = st.toggle("Markdown source", key="reading_raw", help="The exact text that is searched.")
-        if document.media_type == labels.MEDIA_PDF and page.number is not None:
+        if document.media_type == labels.MEDIA_PDF and page.number is not None and page.label is None:
             text, picture = st.columns(2)
             with picture:
                 show_page_picture(rag, document, page.number)

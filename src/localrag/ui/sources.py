@@ -125,8 +125,9 @@ def _open_button(rag: RAG, citation: Citation, document: Document | None, *, key
 
 
 def has_picture(citation: Citation, document: Document | None) -> bool:
-    """Whether the cited page can be drawn: pages of a PDF, but not of a PDF inside an archive."""
-    return document is not None and document.media_type == labels.MEDIA_PDF and citation.page is not None
+    """Whether the cited page can be drawn: a page of the PDF itself, not of a file in an archive or attached to it."""
+    is_pdf = document is not None and document.media_type == labels.MEDIA_PDF
+    return is_pdf and citation.page is not None and citation.label is None
 
 
 def _show(rag: RAG, citation: Citation, pictured: bool) -> None:
