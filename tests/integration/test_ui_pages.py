@@ -157,7 +157,6 @@ def test_the_sample_button_loads_the_samples_once(make_app: MakeApp, tmp_path: P
     names = {document.name for document in app.rag.documents()}
     assert names == {path.name for path in sample_files(ROOT / "data" / "samples")}
     assert len(names) >= 5
-    assert "NOTICE.md" not in names
     assert app.rag.pending_count() == 0
 
 

@@ -9,12 +9,11 @@ import streamlit as st
 from localrag.ui.session import Session
 
 _KEY = "samples"
-_NOTICE = "NOTICE.md"
 
 
 def sample_files(folder: Path) -> list[Path]:
-    """The samples, without the notice about their licences."""
-    return sorted(path for path in folder.iterdir() if path.is_file() and path.name != _NOTICE)
+    """The samples, by name."""
+    return sorted(path for path in folder.iterdir() if path.is_file())
 
 
 def sample_button(session: Session, *, primary: bool = False) -> None:
