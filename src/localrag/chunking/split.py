@@ -76,8 +76,13 @@ class Chunker:
         self._prefix_tokens = lru_cache(maxsize=256)(tokenizer.count)
         self._header = lru_cache(maxsize=64)(partial(header_prefix, tokenizer=tokenizer))
 
-    def chunk(self, document_id: DocumentId, pages: Sequence[Page]) -> list[Chunk]:
-        """The document's chunks in reading order, with ids `{document_id}_0`, `_1` and so on."""
+    def chunk(self, document_id: DocumentId, pages: Sequence[Page], *, hashes: bool = True) -> list[Chunk]:
+        """The document's chunks in reading order, with ids `{document_id}_0`, `_1` and so on.
+
+        Args:
+            hashes: whether a line `# So` is a heading; in plain text it is a comment, a number or a tag. Underlined
+                headings are headings in both.
+        """
         chunks: list[Chunk] = []
         stack = HeadingStack()
         fence: Fence | None = None
@@ -88,6 +93,8 @@ class Chunker:
             if before is None or not same_lines(before, page):
                 fence = None
             blocks, fence = read_blocks(page.markdown, fence)
+            if not hashes:
+                blocks = [_without_hash(block, page.markdown) for block in blocks]
             for section, passage in self._page(page.markdown, blocks, stack):
                 chunks.append(_chunk(document_id, len(chunks), page, section, passage))
             before = page
@@ -185,6 +192,12 @@ class Chunker:
         """Tokens left for the body beside the prefix and the special tokens."""
         taken = self._prefix_tokens(prefix) if prefix else 0
         return max(1, self._limit - SPECIAL_TOKENS - taken)
+
+
+def _without_hash(block: Block, text: str) -> Block:
+    """The block, as a paragraph where it is a heading only by its `#`."""
+    is_hash = block.kind == "heading" and text[block.start : block.end].lstrip().startswith("#")
+    return Block(kind="paragraph", start=block.start, end=block.end) if is_hash else block
 
 
 def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:

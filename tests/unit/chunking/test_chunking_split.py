@@ -188,3 +188,15 @@ def test_the_models_limit_is_kept_whatever_the_setting() -> None:
     tokenizer.max_tokens = 20
     page = Page(ordinal=1, markdown=words("a", 100))
     assert max(item.token_count for item in Chunker(tokenizer, 512, 64).chunk("doc", [page])) <= 20
+
+
+def test_a_hash_is_no_heading_in_plain_text() -> None:
+    text = "# first comment\nport = 1\n\nNOTES\n=====\n\nWritten down.\n"
+    page = Page(ordinal=1, label="lines 1-7", markdown=text)
+    chunker = Chunker(Words(), 32, 0)
+    assert {chunk.heading_path for chunk in chunker.chunk("doc", [page])} == {("first comment",), ("NOTES",)}
+    plain = chunker.chunk("doc", [page], hashes=False)
+    assert [(chunk.heading_path, chunk.text) for chunk in plain] == [
+        ((), "# first comment\nport = 1"),
+        (("NOTES",), "NOTES\n=====\n\nWritten down."),
+    ]

@@ -40,7 +40,7 @@ class LineParser:
 class PageChunker:
     """One chunk a page that has text."""
 
-    def chunk(self, document_id: DocumentId, pages: tuple[Page, ...]) -> list[Chunk]:
+    def chunk(self, document_id: DocumentId, pages: tuple[Page, ...], *, hashes: bool = True) -> list[Chunk]:
         return [
             Chunk(
                 id=f"{document_id}_{index}",
