@@ -1,0 +1,175 @@
+"""Ways to fuse the two legs, on the same candidates: RRF by its constant and by how ties go, and score blends.
+
+    python benchmarks/fusion.py [--sets squad2-dev cranfield] [--bench FOLDER] [--cache FILE]
+
+Each leg's best 40 chunks (what `top_k` 10 fetches), both legs of one weight unless named. `p` is that of the difference
+from the better leg alone (paired randomisation). Prints tables and keeps nDCG@10 in `benchmarks/results/fusion.json`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from retrieval import BENCH, open_index
+from vector_cache import CachedEmbedder
+
+from localrag.chunking.split import Chunker
+from localrag.embedding.registry import create_embedder
+from localrag.evaluation.beir import BeirDataset, EntryId, load_dataset
+from localrag.evaluation.corpus import corpus_files
+from localrag.evaluation.metrics import DEPTH, means, paired_p_value, score
+from localrag.library.embedding_queue import EmbeddingQueue
+from localrag.parsing.isolated import IsolatedParser
+from localrag.parsing.source import Limits
+from localrag.protocols import Embedder
+from localrag.settings import Settings, load_settings
+from localrag.types import ChunkId, ScoredChunk
+
+RESULTS = Path(__file__).parent / "results" / "fusion.json"
+SETS = ("squad2-dev", "cranfield", "hotpotqa-mini", "musique-mini", "mtrag-un")
+CANDIDATES = 40
+
+Leg = Sequence[tuple[ChunkId, float]]
+Scores = dict[ChunkId, float]
+Fusion = Callable[[Leg, Leg], list[ChunkId]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidates:
+    """Both legs of every query, and what each chunk says and belongs to."""
+
+    dataset: BeirDataset
+    legs: Mapping[str, tuple[Leg, Leg]]
+    texts: Mapping[ChunkId, str]
+    entries: Mapping[ChunkId, EntryId]
+
+
+def collect(folder: Path, settings: Settings, embedder: Embedder) -> Candidates:
+    """The candidates of one set with the chunking of the settings."""
+    dataset = load_dataset(folder)
+    chunker = Chunker(embedder.tokenizer, settings.chunk_tokens, settings.chunk_overlap_tokens)
+    texts: dict[ChunkId, str] = {}
+    entries: dict[ChunkId, EntryId] = {}
+    with open_index(embedder, settings) as index:
+        parser = IsolatedParser(limits=Limits())
+        for file in corpus_files(dataset, parser, titles=True):
+            chunks = chunker.chunk(file.document.id, file.pages)
+            if chunks:
+                index.replace_document(file.with_chunks(len(chunks)), file.pages, chunks)
+            texts |= {chunk.id: " ".join(chunk.text.split()) for chunk in chunks}
+            entries |= {chunk.id: file.entries[chunk.page_ordinal] for chunk in chunks}
+        parser.close()
+        EmbeddingQueue(index=index, embedder=embedder).drain()
+        legs = {}
+        for query, text in dataset.queries.items():
+            found = index.search_legs(text, embedder.embed_query(text), limit=CANDIDATES)
+            legs[query] = (_leg(found.lexical), _leg(found.vector))
+    return Candidates(dataset=dataset, legs=legs, texts=texts, entries=entries)
+
+
+def _leg(found: Sequence[ScoredChunk] | None) -> Leg:
+    return [(scored.chunk.id, scored.score) for scored in found or ()]
+
+
+def rrf(k: int, *, semantic: float = 0.5, keyword_ties: bool = False) -> Fusion:
+    """Weighted reciprocal ranks; ties by keyword rank, or by id alone."""
+
+    def order(lexical: Leg, vector: Leg) -> list[ChunkId]:
+        scores: Scores = {}
+        for leg, weight in ((lexical, 2 * (1 - semantic)), (vector, 2 * semantic)):
+            for rank, (chunk, _) in enumerate(leg, start=1):
+                scores[chunk] = scores.get(chunk, 0.0) + weight / (k + rank)
+        ranks = {chunk: rank for rank, (chunk, _) in enumerate(lexical)} if keyword_ties else {}
+        kept = [chunk for chunk in scores if scores[chunk] > 0]
+        return sorted(kept, key=lambda chunk: (-round(scores[chunk], 12), ranks.get(chunk, CANDIDATES), chunk))
+
+    return order
+
+
+def blend(share: float) -> Fusion:
+    """Each leg's scores scaled to 0..1 over its candidates, `share` of the vector leg's and the rest of the other's."""
+
+    def order(lexical: Leg, vector: Leg) -> list[ChunkId]:
+        scores: Scores = {}
+        for leg, weight in ((lexical, 1 - share), (vector, share)):
+            low, span = (leg[-1][1], leg[0][1] - leg[-1][1]) if leg else (0.0, 0.0)
+            for chunk, value in leg:
+                scores[chunk] = scores.get(chunk, 0.0) + weight * ((value - low) / span if span else 1.0)
+        return sorted(scores, key=lambda chunk: (-round(scores[chunk], 12), chunk))
+
+    return order
+
+
+FUSIONS: dict[str, Fusion] = {
+    "keyword alone": rrf(60, semantic=0.0),
+    "vector alone": rrf(60, semantic=1.0),
+    **{f"RRF k={k}": rrf(k) for k in (60, 30, 20, 10, 5, 2)},
+    **{f"RRF k={k}, keyword wins ties": rrf(k, keyword_ties=True) for k in (60, 20, 10, 5)},
+    **{f"RRF k={k}, semantic 0.4": rrf(k, semantic=0.4) for k in (60, 10)},
+    **{f"min-max blend {share}": blend(share) for share in (0.4, 0.5, 0.6)},
+}
+
+
+def ranked(order: Sequence[ChunkId], candidates: Candidates) -> list[EntryId]:
+    """The first ten entries, each where its best chunk stands; a text counts once, as in a search."""
+    seen: set[str] = set()
+    entries: dict[EntryId, None] = {}
+    for chunk in order:
+        if candidates.texts[chunk] not in seen:
+            seen.add(candidates.texts[chunk])
+            entries.setdefault(candidates.entries[chunk])
+    return list(entries)[:DEPTH]
+
+
+def compare(candidates: Candidates) -> dict[str, dict[str, float]]:
+    """Measures of every fusion, with p against the better leg."""
+    qrels = candidates.dataset.qrels
+    by_query = {
+        name: score({query: ranked(fuse(*legs), candidates) for query, legs in candidates.legs.items()}, qrels)
+        for name, fuse in FUSIONS.items()
+    }
+    found = {name: means(scores) for name, scores in by_query.items()}
+    leg = max(("keyword alone", "vector alone"), key=lambda name: found[name]["ndcg@10"])
+    best = list(by_query[leg]["ndcg@10"].values())
+    return {
+        name: {measure: round(measures[measure], 4) for measure in ("ndcg@10", "recall@5", "recall@10", "hit@1")}
+        | {"p": round(paired_p_value(list(by_query[name]["ndcg@10"].values()), best), 4)}
+        for name, measures in found.items()
+    }
+
+
+def table(kept: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
+    """nDCG@10 (p) as Markdown, a row for each fusion and a column for each set."""
+    lines = [f"| fusion | {' | '.join(kept)} |", f"|{'---|' * (len(kept) + 1)}"]
+    for name in FUSIONS:
+        cells = (f"{rows[name]['ndcg@10']:.4f} ({rows[name]['p']:.3f})" for rows in kept.values())
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--sets", nargs="+", default=SETS)
+    options.add_argument("--bench", type=Path, default=BENCH)
+    options.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "localrag-bench" / "vectors.db")
+    chosen = options.parse_args()
+    settings = load_settings()
+    models = settings.data_dir / "models"
+    embedder = CachedEmbedder(create_embedder(settings.embedding_model, models_dir=models), chosen.cache)
+    kept = json.loads(RESULTS.read_text("utf-8")) if RESULTS.is_file() else {}
+    for name in chosen.sets:
+        kept[name] = compare(collect(chosen.bench / name, settings, embedder))
+        RESULTS.parent.mkdir(parents=True, exist_ok=True)
+        RESULTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+        print(name, flush=True)
+    embedder.close()
+    print(table(kept))
+
+
+if __name__ == "__main__":
+    main()
