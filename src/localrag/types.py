@@ -41,6 +41,11 @@ class ParsedDocument:
     title: str | None = None
     warnings: tuple[str, ...] = ()
 
+    @property
+    def is_verbatim(self) -> bool:
+        """Whether the pages are text as it stands in the file and no Markdown: a leading `#` is no heading."""
+        return self.media_type == "text/plain" or self.media_type.startswith("text/x-")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:

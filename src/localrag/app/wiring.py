@@ -10,6 +10,7 @@ from localrag.errors import SettingsError
 from localrag.generation.ollama import OllamaLLM
 from localrag.generation.tokens import TiktokenCounter
 from localrag.index.sqlite import SqliteIndex
+from localrag.parsing.formats import SUPPORTED_TYPES
 from localrag.parsing.isolated import IsolatedParser
 from localrag.parsing.source import Limits
 from localrag.protocols import LLM, Embedder, TokenCounter
@@ -17,6 +18,11 @@ from localrag.settings import Settings
 from localrag.types import IndexHeader
 
 _MEGABYTE = 1024 * 1024
+
+
+def supported_types() -> str:
+    """The extensions of all types that are read, for people."""
+    return SUPPORTED_TYPES
 
 
 def models_dir(settings: Settings) -> Path:

@@ -177,7 +177,7 @@ class Ingestor:
 
     def _commit(self, source: FileSource, content_hash: str, parsed: ParsedDocument) -> Outcome:
         identity = document_id(source.uri)
-        chunks = self._chunker.chunk(identity, parsed.pages, hashes=parsed.media_type != "text/plain")
+        chunks = self._chunker.chunk(identity, parsed.pages, hashes=not parsed.is_verbatim)
         if not chunks:
             raise EmptyDocument(
                 f"{source.name} holds no text.", path=source.name, hint="Nothing was indexed; check the original."

@@ -47,7 +47,7 @@ def read(source: Source) -> ParsedDocument:
         raise EmptyDocument(f"{source.name} holds no rows.", path=source.name, hint="Export the table again.")
     titles, header, body = _parts(rows)
     pages = tuple(_pages(titles, header, body))
-    return ParsedDocument(media_type="text/csv", pages=pages, warnings=warnings)
+    return ParsedDocument(media_type=source.media_type or "text/csv", pages=pages, warnings=warnings)
 
 
 def _records(text: str, delimiter: str) -> tuple[list[_Row], tuple[str, ...]]:

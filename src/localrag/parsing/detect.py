@@ -1,7 +1,7 @@
 """What a file is: told from its content first, from its name second.
 
 Content decides wherever it has a signature (PDF, zip and OLE containers, HTML, XML, notebooks, pictures). Plain text
-has none, so there the extension chooses between txt, md, csv, json and html. A file whose name promises a binary
+has none, so there the extension chooses among the types of text. A file whose name promises a binary
 format but whose bytes lack its signature is damaged, and said to be so, rather than indexed as raw bytes.
 """
 
@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from localrag.errors import DocumentError, UnreadableDocument, UnsupportedDocument
 from localrag.parsing.containers import ole_format, zip_format
 from localrag.parsing.encoding import sniff_unicode
+from localrag.parsing.formats import BY_EXTENSION, FORMATS, SUPPORTED_TYPES, Format
 from localrag.parsing.source import Limits
 
 # Enough for every signature, for a long XML prolog and for a fair sample of control bytes.
@@ -23,54 +23,13 @@ HEAD_BYTES = 64 * 1024
 _JSON_PROBE_BYTES = 64 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
-    """A type localrag reads: its name, media type, and the module whose `read` reads it."""
-
-    name: str
-    media_type: str
-    module: str
-
-
-_OOXML = "application/vnd.openxmlformats-officedocument"
-_FORMATS = (
-    Format("pdf", "application/pdf", "localrag.parsing.pdf"),
-    Format("docx", f"{_OOXML}.wordprocessingml.document", "localrag.parsing.docx"),
-    Format("pptx", f"{_OOXML}.presentationml.presentation", "localrag.parsing.pptx"),
-    Format("xlsx", f"{_OOXML}.spreadsheetml.sheet", "localrag.parsing.xlsx"),
-    Format("xls", "application/vnd.ms-excel", "localrag.parsing.xls"),
-    Format("csv", "text/csv", "localrag.parsing.delimited"),
-    Format("html", "text/html", "localrag.parsing.html"),
-    Format("json", "application/json", "localrag.parsing.jsonlike"),
-    Format("xml", "application/xml", "localrag.parsing.xmlfile"),
-    Format("epub", "application/epub+zip", "localrag.parsing.epub"),
-    Format("ipynb", "application/x-ipynb+json", "localrag.parsing.ipynb"),
-    Format("zip", "application/zip", "localrag.parsing.zipped"),
-    Format("msg", "application/vnd.ms-outlook", "localrag.parsing.msg"),
-    Format("txt", "text/plain", "localrag.parsing.text"),
-    Format("md", "text/markdown", "localrag.parsing.markdown"),
-)
-FORMATS = {one.name: one for one in _FORMATS}
-SUPPORTED_TYPES = "pdf docx pptx xlsx xls csv html htm json xml epub ipynb zip msg txt md"
-
-# Extension -> format name, for the formats that are told apart by name.
-_TEXT_EXTENSIONS = {
-    "txt": "txt", "text": "txt", "log": "txt",
-    "md": "md", "markdown": "md", "mdown": "md", "mkd": "md",
-    "csv": "csv", "tsv": "csv", "tab": "csv",
-    "json": "json", "jsonl": "json", "ndjson": "json", "geojson": "json",
-    "ipynb": "ipynb",
-    "html": "html", "htm": "html", "xhtml": "html",
-    "xml": "xml",
-}  # fmt: skip
-_BINARY_EXTENSIONS = {"pdf": "PDF", "docx": "Word", "pptx": "PowerPoint", "xlsx": "Excel", "xls": "Excel",
-                      "epub": "EPUB", "zip": "zip", "msg": "Outlook"}  # fmt: skip
 _PICTURES = {"png": "PNG", "jpg": "JPEG", "jpeg": "JPEG", "gif": "GIF", "tif": "TIFF", "tiff": "TIFF", "bmp": "BMP",
              "webp": "WebP", "heic": "HEIC"}  # fmt: skip
-# Types localrag does not read although their bytes may look like text.
-_UNREAD_EXTENSIONS = {"eml": "e-mail", "rtf": "RTF", "odt": "OpenDocument", "ods": "OpenDocument",
-                      "odp": "OpenDocument", "doc": "Word 97-2003", "ppt": "PowerPoint 97-2003", "ps": "PostScript",
-                      "mbox": "mailbox"}  # fmt: skip
+# Types localrag does not read although their bytes may look like text, and what to do about them.
+_UNREAD_EXTENSIONS = {"doc": ("Word 97-2003", "Save it as .docx and add that file."),
+                      "ppt": ("PowerPoint 97-2003", "Save it as .pptx and add that file."),
+                      "eml": ("e-mail", ""), "mbox": ("mailbox", ""),
+                      "ps": ("PostScript", "Convert it to PDF and add that file.")}  # fmt: skip
 
 # (offset, signature, what it is): formats that are recognised in order to be refused with a fitting word.
 _SIGNATURES = (
@@ -153,21 +112,32 @@ _CONTROL_BYTES = bytes(set(range(32)) - set(b"\t\n\r\f\x0b\x1b")) + b"\x7f"
 def _text_format(path: Path, name: str, head: bytes) -> str:
     ending = extension(name)
     if ending in _UNREAD_EXTENSIONS:
-        raise _unsupported(name, f"{_UNREAD_EXTENSIONS[ending]} file")
+        what, advice = _UNREAD_EXTENSIONS[ending]
+        raise _unsupported(name, f"{what} file", advice)
+    named = BY_EXTENSION.get(ending)
     if is_binary(head):
-        raise _binary_problem(name, ending)
+        raise _binary_problem(name, named)
     text = head.decode(sniff_unicode(head) or "latin-1", errors="replace").removeprefix("\ufeff")
     markup = _markup_format(text)
-    if markup is not None and (markup == "html" or ending not in ("html", "htm", "xhtml")):
+    if markup is not None and not (named and _may_hold(named, markup)):
         return markup
-    if ending in _BINARY_EXTENSIONS:
-        return _text_in_disguise(name, ending, text)
-    if _looks_like_json(text) and ending not in ("txt", "md", "csv") and _is_notebook(path, ending):
+    if named is None:
+        return _unnamed_text(path, text)
+    if named.binary:
+        return _text_in_disguise(name, named, text)
+    if named.name == "json" and _is_notebook(path):
         return "ipynb"
-    if ending in _TEXT_EXTENSIONS:
-        return _TEXT_EXTENSIONS[ending]
-    if _looks_like_json(text) and _is_json(path):
-        return "json"
+    return named.name
+
+
+def _may_hold(named: Format, markup: str) -> bool:
+    """Whether a file of this name is what it says although it begins like HTML or XML."""
+    return named.name == "php" or (named.name == "html" and markup == "xml")
+
+
+def _unnamed_text(path: Path, text: str) -> str:
+    if _looks_like_json(text):
+        return "ipynb" if _is_notebook(path) else "json" if _is_json(path) else "txt"
     return "xml" if _XML_START.match(text.lstrip()) and text.rstrip().endswith(">") else "txt"
 
 
@@ -183,13 +153,13 @@ def _markup_format(text: str) -> str | None:
     return "html" if _HTML_START.match(rest) else None
 
 
-def _text_in_disguise(name: str, ending: str, text: str) -> str:
-    """`csv` for the delimited text that many programs save as .xls; any other text is not what its name says."""
+def _text_in_disguise(name: str, named: Format, text: str) -> str:
+    """`tsv` for the delimited text that many programs save as .xls; any other text is not what its name says."""
     lines = text.splitlines()[:3]
-    if ending in ("xls", "xlsx") and len(lines) > 1 and all("\t" in line for line in lines):
-        return "csv"
+    if named.name in ("xls", "xlsx") and len(lines) > 1 and all("\t" in line for line in lines):
+        return "tsv"
     raise UnreadableDocument(
-        f"{name} is not a {_BINARY_EXTENSIONS[ending]} file: its content is plain text.",
+        f"{name} is not a {named.binary} file: its content is plain text.",
         path=name,
         hint="The file is damaged or has the wrong extension. If the text is what you want, rename it to .txt.",
     )
@@ -199,9 +169,7 @@ def _looks_like_json(text: str) -> bool:
     return text.lstrip()[:1] in ("{", "[")
 
 
-def _is_notebook(path: Path, ending: str) -> bool:
-    if ending == "ipynb":
-        return True
+def _is_notebook(path: Path) -> bool:
     value = _decoded_json(path, must_hold=_NBFORMAT)
     return isinstance(value, dict) and "nbformat" in value and ("cells" in value or "worksheets" in value)
 
@@ -224,31 +192,29 @@ def _decoded_json(path: Path, must_hold: re.Pattern[bytes] | None = None) -> obj
     return value
 
 
-def _unsupported(name: str, what: str) -> DocumentError:
+def _unsupported(name: str, what: str, advice: str = "") -> DocumentError:
     if what in _PICTURES:
-        return UnsupportedDocument(
-            f"{name} is of a type that localrag does not read: {_PICTURES[what]} picture.",
-            path=name,
-            hint="Text in pictures needs OCR. Add the text as one of: " + SUPPORTED_TYPES + ".",
-        )
+        what, advice = f"{_PICTURES[what]} picture", "OCR is not built in yet; type the text in and add that."
+    elif what in ("sound", "video", "sound or video"):
+        advice = "Add a transcript of what is said."
     return UnsupportedDocument(
         f"{name} is of a type that localrag does not read: {what}.",
         path=name,
-        hint=f"Convert it to one of the supported types: {SUPPORTED_TYPES}.",
+        hint=f"{advice or 'Convert it to one of these.'} Supported types: {SUPPORTED_TYPES}.",
     )
 
 
-def _binary_problem(name: str, ending: str) -> DocumentError:
-    if ending in _BINARY_EXTENSIONS:
+def _binary_problem(name: str, named: Format | None) -> DocumentError:
+    if named is None:
+        return _unsupported(name, "unknown binary data")
+    if named.binary:
         return UnreadableDocument(
-            f"{name} is damaged: it does not begin like a {_BINARY_EXTENSIONS[ending]} file.",
+            f"{name} is damaged: it does not begin like a {named.binary} file.",
             path=name,
             hint="Fetch or export the file again.",
         )
-    if ending in _TEXT_EXTENSIONS:
-        return UnreadableDocument(
-            f"{name} holds binary data, not text.",
-            path=name,
-            hint="Check that the file is complete and that its extension is right.",
-        )
-    return _unsupported(name, "unknown binary data")
+    return UnreadableDocument(
+        f"{name} holds binary data, not text.",
+        path=name,
+        hint="Check that the file is complete and that its extension is right.",
+    )

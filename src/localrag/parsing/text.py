@@ -1,7 +1,7 @@
-"""A plain text file -> pages of some hundred lines, each labelled with its line numbers.
+"""A plain text file, source code or settings -> pages of some hundred lines, each labelled with its line numbers.
 
 The text is kept as it stands (line ends become LF). Nothing is escaped: a quotation must be found in the file, and the
-media type `text/plain` tells whoever reads the pages that a leading `#` is no heading there.
+media type, `text/plain` or `text/x-...`, tells whoever reads the pages that a leading `#` is no heading there.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def read(source: Source) -> ParsedDocument:
     text, _ = decode_text(source.read_bytes())
     lines = split_lines(text)
     pages = line_pages(lines, _paragraph_cuts(lines))
-    return ParsedDocument(media_type="text/plain", pages=tuple(pages))
+    return ParsedDocument(media_type=source.media_type or "text/plain", pages=tuple(pages))
 
 
 def split_lines(text: str) -> list[str]:

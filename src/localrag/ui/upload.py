@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from localrag.app import RAG
+from localrag.app import RAG, supported_types
 from localrag.errors import LocalRagError
 from localrag.types import Failure
 from localrag.ui import activity, document_table, labels
@@ -13,10 +13,6 @@ from localrag.ui.safe import plain, render_safe
 from localrag.ui.samples import sample_button
 from localrag.ui.session import Session
 from localrag.ui.worker import LibraryWorker
-
-_FORMATS = (
-    "PDF, Word, PowerPoint, Excel, CSV, HTML, JSON, XML, EPUB, Jupyter notebooks, ZIP, Outlook MSG, text, Markdown"
-)
 
 
 def draw(session: Session) -> None:
@@ -45,9 +41,12 @@ def _take_uploads(worker: LibraryWorker, max_file_mb: int) -> None:
         "Drop files here, or choose them",
         accept_multiple_files=True,
         key=f"uploader_{generation}",
-        help="Kept in the data folder of this machine under their content hash.",
+        help=f"Types: {supported_types()}. Kept in the data folder of this machine under their content hash.",
     )
-    st.caption(f"{_FORMATS}; up to {max_file_mb} MB each. For whole folders: `localrag ingest FOLDER`")
+    st.caption(
+        "PDF, Office, OpenDocument, mail, web, e-book, table and text files, source code and archives of them; "
+        f"up to {max_file_mb} MB each. For whole folders: `localrag ingest FOLDER`"
+    )
     if files:
         for file in files:
             worker.submit(file.file_id, file.name, file.getvalue())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
 import os
@@ -12,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from localrag.errors import DocumentError, UnreadableDocument, UnsupportedDocument
-from localrag.parsing.detect import FORMATS, SUPPORTED_TYPES, detect, extension
+from localrag.parsing.detect import detect, extension
+from localrag.parsing.formats import BY_EXTENSION, FORMATS, SUPPORTED_TYPES
 from localrag.parsing.source import Limits
 
 OFFICE = "application/vnd.openxmlformats-officedocument"
@@ -35,6 +37,11 @@ def _zip(members: dict[str, str]) -> bytes:
 def _package(main: str) -> bytes:
     types = f'<Types><Override PartName="/x/main.xml" ContentType="{OFFICE}.{main}.main+xml"/></Types>'
     return _zip({"[Content_Types].xml": types, "x/main.xml": "<x/>"})
+
+
+def _macro_package(main: str) -> bytes:
+    types = f'<Types><Override PartName="/x/m.xml" ContentType="application/vnd.ms-{main}.main+xml"/></Types>'
+    return _zip({"[Content_Types].xml": types, "x/m.xml": "<x/>"})
 
 
 NOTEBOOK = json.dumps({"cells": [], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}).encode()
@@ -74,12 +81,28 @@ NOTEBOOK = json.dumps({"cells": [], "metadata": {}, "nbformat": 4, "nbformat_min
         ("a", b"{not json}", "txt"),
         ("a.txt", b'{"x": 1}', "txt"),
         ("a.csv", b"a,b\n1,2\n", "csv"),
-        ("a.tsv", b"a\tb\n", "csv"),
+        ("a.tsv", b"a\tb\n", "tsv"),
         ("a.csv", b"a,b,c\n\x00,2,3\n", "csv"),
-        ("a.xls", b"a\tb\n1\t2\n", "csv"),
+        ("a.xls", b"a\tb\n1\t2\n", "tsv"),
         ("A.MARKDOWN", b"# x", "md"),
         ("README", b"words", "txt"),
-        ("main.py", b"print(1)", "txt"),
+        ("main.py", b"print(1)", "py"),
+        ("main.PYI", b"x: int", "py"),
+        ("list.py", b"[1, 2]", "py"),
+        ("page.php", b"<?php echo 1 ?>\n<html>", "php"),
+        ("saved.py", b"<!doctype html><p>Not found", "html"),
+        ("app_de.ts", b'<?xml version="1.0"?><!DOCTYPE TS><TS/>', "xml"),
+        ("conf.yml", b"a: 1", "yaml"),
+        ("Makefile", b"all:\n\techo", "txt"),
+        ("server.log", b"12:00 up", "txt"),
+        ("part.shtml", b"<p>x", "html"),
+        ("a.docm", _package("wordprocessingml.document"), "docx"),
+        ("a.dotx", _package("wordprocessingml.template"), "docx"),
+        ("a.xltx", _package("spreadsheetml.template"), "xlsx"),
+        ("a.potx", _package("presentationml.template"), "pptx"),
+        ("a.docm", _macro_package("word.document.macroEnabled"), "docx"),
+        ("a.xlsm", _macro_package("excel.sheet.macroEnabled"), "xlsx"),
+        ("a.ppsm", _macro_package("powerpoint.slideshow.macroEnabled"), "pptx"),
         ("a.txt", b"BM25 is a ranking function.", "txt"),
         ("a.txt", b"MZ is a prefix", "txt"),
         ("a.txt", "schön".encode("utf-16-le"), "txt"),
@@ -132,9 +155,20 @@ def test_the_hint_for_a_picture_speaks_of_ocr_and_lists_the_types(tmp_path: Path
     assert SUPPORTED_TYPES in caught.value.hint
 
 
-def test_every_format_names_a_module_of_its_own() -> None:
-    assert len({one.module for one in FORMATS.values()}) == len(FORMATS) == 15  # htm is html
-    assert len({one.media_type for one in FORMATS.values()}) == 15
+def test_every_format_has_a_reader_and_a_media_type_of_its_own() -> None:
+    readers = {one.module for one in FORMATS.values()}
+    assert all(callable(importlib.import_module(module).read) for module in readers)
+    assert len({one.media_type for one in FORMATS.values()}) == len(FORMATS)
+
+
+def test_no_extension_is_claimed_twice() -> None:
+    assert len(BY_EXTENSION) == sum(len(one.extensions) for one in FORMATS.values())
+
+
+def test_the_readme_lists_exactly_the_supported_types() -> None:
+    readme = " ".join((Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8").split())
+
+    assert f" {SUPPORTED_TYPES}, " in readme
 
 
 @pytest.mark.parametrize(

@@ -185,3 +185,19 @@ def test_a_file_without_read_permission_says_so(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("words")
     with pytest.raises(UnreadableDocument, match="permission denied"):
         check_file(Locked(tmp_path / "a.txt"), "a.txt", Limits())
+
+
+def test_source_code_is_text_with_a_type_of_its_own(read_content: Read) -> None:
+    document = read_content("# not a heading\ndef f():\n\treturn 1\n", "f.py")
+
+    assert document.media_type == "text/x-python"
+    assert document.is_verbatim
+    assert [(page.label, page.markdown) for page in document.pages] == [
+        ("lines 1-3", "# not a heading\ndef f():\n\treturn 1")
+    ]
+
+
+def test_markdown_and_tables_are_not_verbatim(read_content: Read) -> None:
+    assert read_content("# x", "a.log").is_verbatim
+    assert not read_content("# x", "a.mdown").is_verbatim
+    assert not read_content("a\tb\n1\t2\n", "a.tsv").is_verbatim
