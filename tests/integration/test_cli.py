@@ -8,7 +8,9 @@ import sqlite3
 import stat
 import subprocess
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -84,6 +86,56 @@ def test_ask_quotes_with_its_place_when_no_model_runs(folder: Path) -> None:
     assert "ollama serve" in answer["notice"]
     refused = data("ask", "Who won the cricket world cup?", "--no-llm")
     assert (refused["refused"], refused["citations"], refused["confidence"]) == (True, [], "none")
+
+
+@pytest.fixture
+def ollama() -> Iterator[str]:
+    """A server that speaks as much of Ollama's protocol as an answer needs, and always says the same."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(200)
+            self.send_header("Content-Type", "application/x-ndjson")
+            self.end_headers()
+            for piece in (
+                "<think>hm</think>The garage lease ends ",
+                "on 31 March 2027",
+                " [1]. It costs 999 euros [7].",
+            ):
+                line = {"model": "m", "message": {"role": "assistant", "content": piece}, "done": False}
+                self.wfile.write(json.dumps(line).encode() + b"\n")
+            end = {"model": "m", "message": {"role": "assistant", "content": ""}, "done": True, "done_reason": "stop"}
+            self.wfile.write(json.dumps(end).encode() + b"\n")
+
+        def log_message(self, *_: object) -> None: ...
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+def test_ask_prints_the_checked_text_with_its_citations(folder: Path, ollama: str) -> None:
+    data("ingest", str(folder))
+    done = run("ask", "When does the lease of the garage end?", env={"OLLAMA_HOST": ollama})
+    assert done.returncode == 0, done.stderr
+    text, _, quotes = done.stdout.partition("\n\n")
+    assert text.startswith("The garage lease ends on 31 March 2027 [lease.md")
+    assert "hm" not in text
+    assert "[7]" not in text
+    assert "“The lease of the garage ends on 31 March 2027.”" in quotes
+    assert "not supported by the documents: It costs 999 euros" in done.stderr
+    as_json = run("ask", "When does the lease of the garage end?", "--json", env={"OLLAMA_HOST": ollama})
+    answer = json.loads(as_json.stdout)
+    assert (answer["mode"], len(answer["citations"]), answer["unsupported"]) == ("llm", 1, ["It costs 999 euros."])
+
+
+def test_an_empty_library_says_so() -> None:
+    for arguments in (["search", "x"], ["ask", "What is x?"]):
+        done = run(*arguments)
+        assert (done.returncode, "library is empty" in done.stderr) == (0, True)
 
 
 def test_documents_show_and_delete(folder: Path) -> None:

@@ -79,6 +79,13 @@ def _scope(documents: list[str] | None, tags: list[str] | None, collection: str 
     return Scope(documents=documents or (), tags=_tags(tags), collection=collection)
 
 
+def _say_if_empty(rag: RAG) -> None:
+    from localrag.cli import output
+
+    if not rag.stats().documents:
+        output.say("The library is empty. Add documents with `localrag ingest PATH`.")
+
+
 @app.command()
 def ingest(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders.")],
@@ -183,6 +190,8 @@ def search(
 
     with _library() as rag:
         result = rag.search(query, top_k=top_k, semantic=semantic, scope=_scope(document, tag, collection))
+        if not result.hits:
+            _say_if_empty(rag)
     if as_json:
         output.emit_json(views.search_json(result))
     else:
@@ -206,20 +215,20 @@ def ask(
     from localrag.types import Answer
 
     with _library() as rag:
-        stream = rag.ask_stream(
-            question, top_k=top_k, semantic=semantic, scope=_scope(document, tag, collection), use_llm=not no_llm
-        )
-        for item in stream:
-            if isinstance(item, Answer):
-                answer = item
-            elif not as_json:
-                sys.stdout.write(output.clean(item))
-                sys.stdout.flush()
+        scope = _scope(document, tag, collection)
+        stream = rag.ask_stream(question, top_k=top_k, semantic=semantic, scope=scope, use_llm=not no_llm)
+        with output.live_answer() as live:
+            for item in stream:
+                if isinstance(item, Answer):
+                    answer = item
+                elif not as_json:
+                    live.feed(item)
+        if not answer.hits:
+            _say_if_empty(rag)
     if as_json:
         output.emit_json(views.answer_json(answer))
     else:
-        sys.stdout.write("\n")
-        output.answer_notes(answer)
+        output.answer(answer)
 
 
 @app.command()

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
+from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 from rich.table import Column, Table
 from rich.text import Text
@@ -106,9 +107,33 @@ def _rank(rank: int | None) -> str:
     return "–" if rank is None else f"#{rank}"
 
 
-def answer_notes(result: Answer) -> None:
-    """What stands below an answer: the quotes that prove it, what is not supported, and how it was made."""
+class LiveAnswer:
+    """An answer as it is written, at a terminal: its last lines, which the checked text then replaces."""
+
+    def __init__(self, live: Live) -> None:
+        self._live = live
+        self._text = ""
+
+    def feed(self, piece: str) -> None:
+        """Adds a piece; nothing is shown where stdout is no terminal."""
+        self._text += clean(piece)
+        console = self._live.console
+        if console.is_terminal:
+            lines = Text(self._text).wrap(console, console.width)
+            self._live.update(Text("\n").join(lines[-max(4, console.height - 2) :]))
+
+
+@contextmanager
+def live_answer() -> Iterator[LiveAnswer]:
+    """Shows pieces while the block lasts, and takes them away at its end."""
+    with Live(console=_stdout(), transient=True, refresh_per_second=12) as live:
+        yield LiveAnswer(live)
+
+
+def answer(result: Answer) -> None:
+    """The checked text, the quotes that prove it, what is not supported, and how it was made."""
     console = _stdout()
+    console.print(Text(clean(result.text)))
     if result.citations and result.mode == "llm":
         console.print()
         for citation in result.citations:
