@@ -1,4 +1,4 @@
-"""Every real file of the 16 types: its needle is found by search, on the page or label that the manifest says."""
+"""Every real file of a type that is read: its needle is found by search, where the manifest says."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ TYPES = {
     "ipynb",
     "zip",
     "msg",
+    "eml",
     "txt",
     "md",
 }
@@ -87,6 +88,8 @@ def test_the_needle_is_found_at_its_place(library: tuple[RAG, dict[str, Outcome]
         assert label.startswith(row["locator"])
     elif row["type"] == "zip":
         assert row["locator"] in label
+    elif row["type"] == "eml" and rest:  # `text/plain NAME`: the part of that name
+        assert label.startswith(f"attachment {rest}")
     elif kind == "attachment":
         assert rest in label
 

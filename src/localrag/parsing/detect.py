@@ -28,7 +28,6 @@ _PICTURES = {"png": "PNG", "jpg": "JPEG", "jpeg": "JPEG", "gif": "GIF", "tif": "
 # Types localrag does not read although their bytes may look like text, and what to do about them.
 _UNREAD_EXTENSIONS = {"doc": ("Word 97-2003", "Save it as .docx and add that file."),
                       "ppt": ("PowerPoint 97-2003", "Save it as .pptx and add that file."),
-                      "eml": ("e-mail", ""), "mbox": ("mailbox", ""),
                       "ps": ("PostScript", "Convert it to PDF and add that file.")}  # fmt: skip
 
 # (offset, signature, what it is): formats that are recognised in order to be refused with a fitting word.
@@ -53,6 +52,16 @@ _PROLOG = re.compile(r"(?:\s|<!--.*?-->|<\?(?!xml\s).*?\?>)*", re.DOTALL)
 _XML_DECLARATION = re.compile(r"<\?xml\s.*?\?>", re.DOTALL)
 _HTML_START = re.compile(r"<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE)
 _XML_START = re.compile(r"<(?:!DOCTYPE\s|[A-Za-z_:][\w:.-]*[\s/>])")
+# What mail programs write and people do not: a mailbox's separator, and a header's first line.
+_MAILBOX_START = re.compile(r"From \S+.*\d{4}\s*\n[\w-]+:")
+_HEADER_LINE = re.compile(
+    r"(?:Return-Path|Received|Delivered-To|Message-ID|MIME-Version|From|X-[\w-]+): ", re.IGNORECASE
+)
+_END_OF_HEADER = re.compile(r"\r?\n\r?\n")
+_MAIL_HEADERS = (
+    re.compile(r"^From: ", re.I | re.M),
+    re.compile(r"^(?:Message-ID|Received|MIME-Version): ", re.I | re.M),
+)
 _NBFORMAT = re.compile(rb'"nbformat"\s*:\s*\d')
 
 
@@ -136,6 +145,12 @@ def _may_hold(named: Format, markup: str) -> bool:
 
 
 def _unnamed_text(path: Path, text: str) -> str:
+    """The format of a text whose name does not tell it."""
+    if _MAILBOX_START.match(text):
+        return "mbox"
+    if _HEADER_LINE.match(text):
+        header = _END_OF_HEADER.split(text, maxsplit=1)[0]
+        return "eml" if all(pattern.search(header) for pattern in _MAIL_HEADERS) else "txt"
     if _looks_like_json(text):
         return "ipynb" if _is_notebook(path) else "json" if _is_json(path) else "txt"
     return "xml" if _XML_START.match(text.lstrip()) and text.rstrip().endswith(">") else "txt"

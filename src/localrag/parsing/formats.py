@@ -42,6 +42,8 @@ _DOCUMENTS = (
     _format("epub", "application/epub+zip", "epub", "EPUB"),
     _format("ipynb", "application/x-ipynb+json", "ipynb"),
     _format("zip", "application/zip", "zipped", "zip"),
+    _format("eml", "message/rfc822", "eml"),
+    _format("mbox mbx", "application/mbox", "mbox"),
     _format("msg", "application/vnd.ms-outlook", "msg", "Outlook"),
     _format("txt text log", "text/plain", "text"),
     _format("md markdown mdown mkd", "text/markdown", "markdown"),

@@ -1,12 +1,20 @@
-"""Turns whatever a library raises on a damaged file into the one error the user can act on."""
+"""What is said of files that cannot be read in whole or in part: one error, or a few warnings, in our words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from localrag.errors import DocumentError, UnreadableDocument
 from localrag.parsing.source import Source
+
+_MAX_WARNINGS = 50
+
+
+def first_warnings(warnings: Sequence[str]) -> tuple[str, ...]:
+    """The first 50 warnings, and how many more there are."""
+    more = len(warnings) - _MAX_WARNINGS
+    return tuple(warnings) if more <= 0 else (*warnings[:_MAX_WARNINGS], f"... and {more} more.")
 
 
 @contextmanager

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from email.parser import HeaderParser
 from email.policy import default as modern_headers
 from typing import Any
 
 import olefile
 
-from localrag.errors import DocumentError, DocumentTooLarge, EmptyDocument
-from localrag.parsing import outlook
+from localrag.errors import DocumentError, EmptyDocument
+from localrag.parsing import mail, outlook
 from localrag.parsing.encoding import decode_text
 from localrag.parsing.malformed import unreadable
 from localrag.parsing.outlook import Part
@@ -21,18 +20,15 @@ from localrag.parsing.source import Source
 from localrag.types import Page, ParsedDocument
 
 MEDIA_TYPE = "application/vnd.ms-outlook"
-MESSAGE = "message"
 
 _TO, _CC, _BCC = 1, 2, 3
 _FIELDS = {_TO: "To", _CC: "Cc", _BCC: "Bcc"}
 # An internal address of an Exchange server: `/O=ACME/OU=...`. It names nobody to a reader.
 _EXCHANGE = re.compile(r"/o=", re.IGNORECASE)
-_PICTURE = re.compile(r"\.(png|jpe?g|gif|bmp|emf|wmf|svg)$", re.IGNORECASE)
-_LIKE_HEADING = re.compile(r"^(#{1,6}\s)", re.MULTILINE)
 
 
 def read(source: Source) -> ParsedDocument:
-    """The message (label `message`), then each attachment's pages under `attachment NAME`.
+    """The message (label `message`), what it quotes, then each attachment's pages under `attachment NAME`.
 
     What cannot be read of the attachments is reported as a warning.
 
@@ -47,12 +43,11 @@ def read_message(ole: Any, source: Source) -> ParsedDocument:
     """The message in an open OLE file."""
     message = Part(ole)
     reader = _MessageReader(source)
-    pages = list(reader.pages(message, source.depth))
+    pages = mail.numbered(reader.pages(message, source.depth))
     if not pages:
         raise EmptyDocument(f"{source.name} holds no text.", path=source.name, hint="Nothing to index.")
-    numbered = tuple(replace(page, ordinal=ordinal) for ordinal, page in enumerate(pages, start=1))
     title = " ".join(message.text(outlook.SUBJECT).split()) or None
-    return ParsedDocument(media_type=MEDIA_TYPE, pages=numbered, title=title, warnings=tuple(reader.warnings))
+    return ParsedDocument(media_type=MEDIA_TYPE, pages=pages, title=title, warnings=tuple(reader.warnings))
 
 
 class _MessageReader:
@@ -65,10 +60,8 @@ class _MessageReader:
         plain, html = _bodies(message, self._source.limits.output_chars)
         attachments = [(part, _file_name(part)) for part in message.attachments()]
         shown = [(part, name) for part, name in attachments if not _is_inline(part, name, html)]
-        blocks = [_heading(message), _header_lines(message, [name for _, name in shown]), _body(plain, html)]
-        markdown = "\n\n".join(block for block in blocks if block)
-        if markdown:
-            yield Page(ordinal=1, label=MESSAGE, markdown=markdown)
+        head = [mail.heading(message.text(outlook.SUBJECT)), _header_lines(message, [name for _, name in shown])]
+        yield from mail.message_pages(head, mail.body_markdown(plain, html))
         for part, name in shown:
             yield from self._attachment(part, name, depth)
 
@@ -80,18 +73,10 @@ class _MessageReader:
             self.warnings.append(f"Attachment {name} was not read: {error}")
             return
         for page in pages:
-            own = "" if page.label in (None, MESSAGE) else f", {page.label}"
-            yield replace(page, label=f"attachment {name}{own}")
+            yield mail.attachment_page(page, name)
 
     def _inner(self, message: Part, name: str, depth: int) -> list[Page]:
-        limits, budget = self._source.limits, self._source.budget
-        budget.members += 1
-        if depth > limits.depth or budget.members > limits.members:
-            raise DocumentTooLarge(
-                f"{name} is nested too deep or is one of too many messages in one file.",
-                path=name,
-                hint="Save it to a file of its own and add that.",
-            )
+        mail.enter_message(self._source, name, depth)
         return list(self.pages(message, depth))
 
     def _file(self, part: Part, name: str) -> list[Page]:
@@ -101,11 +86,6 @@ class _MessageReader:
         document = self._source.read_child(data, name)
         self.warnings.extend(f"{name}: {warning}" for warning in document.warnings)
         return list(document.pages)
-
-
-def _heading(message: Part) -> str:
-    subject = " ".join(message.text(outlook.SUBJECT).split())
-    return f"# {subject}" if subject else ""
 
 
 def _header_lines(message: Part, attachments: list[str]) -> str:
@@ -118,7 +98,7 @@ def _header_lines(message: Part, attachments: list[str]) -> str:
     sent = message.time(outlook.SENT) or message.time(outlook.DELIVERED)
     lines["Date"] = sent.strftime("%Y-%m-%d %H:%M UTC") if sent else str(headers.get("Date", ""))
     lines["Attachments"] = ", ".join(attachments)
-    return "\n".join(f"{name}: {' '.join(text.split())}" for name, text in lines.items() if text.strip(" <>,;\x00"))
+    return mail.header_block(lines)
 
 
 def _sender(message: Part) -> str:
@@ -160,17 +140,7 @@ def _bodies(message: Part, limit: int) -> tuple[str, str]:
             html = html or rich.text
         else:
             plain = plain or rich.text
-    return plain.replace("\r\n", "\n").strip(), html
-
-
-def _body(plain: str, html: str) -> str:
-    """The body as Markdown: plain text as it is, but HTML where it brings tables or is all there is."""
-    if html and (not plain or "<table" in html.lower()):
-        # Deferred: most messages are read without it.
-        from localrag.parsing.html_fragment import html_to_markdown
-
-        return html_to_markdown(html).strip()
-    return _LIKE_HEADING.sub(r"\\\1", plain)
+    return plain, html
 
 
 def _file_name(part: Part) -> str:
@@ -180,6 +150,5 @@ def _file_name(part: Part) -> str:
 
 
 def _is_inline(part: Part, name: str, html: str) -> bool:
-    """Whether the attachment is a picture that the body shows, such as the logo of a signature."""
-    content_id = part.text(outlook.CONTENT_ID)
-    return bool(content_id and f"cid:{content_id}" in html and _PICTURE.search(name))
+    """Whether the attachment is a picture that the body shows."""
+    return mail.is_shown_picture(name, part.text(outlook.CONTENT_ID), html)

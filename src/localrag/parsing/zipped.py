@@ -23,6 +23,7 @@ from localrag.errors import (
 )
 from localrag.parsing.archive import inflate_member, open_zip_safely
 from localrag.parsing.encoding import decode_text
+from localrag.parsing.malformed import first_warnings
 from localrag.parsing.source import Source
 from localrag.types import Page, ParsedDocument
 
@@ -31,7 +32,6 @@ _UTF8_FLAG = 0x800
 # Left by macOS and Windows in archives; nobody put them there to be read.
 _LITTER = frozenset({".ds_store", "thumbs.db", "desktop.ini"})
 _LITTER_FOLDER = "__MACOSX"
-_MAX_WARNINGS = 50
 # When no member could be read, the first of these kinds tells best what to do about the archive.
 _TELLING = (DocumentTooLarge, EncryptedDocument, NeedsOcr, UnreadableDocument, UnsupportedDocument, EmptyDocument)
 
@@ -63,7 +63,7 @@ def read(source: Source) -> ParsedDocument:
                 )
     if not pages:
         raise _nothing_read(source.name, errors)
-    return ParsedDocument(media_type=MEDIA_TYPE, pages=tuple(pages), warnings=_shortened(warnings))
+    return ParsedDocument(media_type=MEDIA_TYPE, pages=tuple(pages), warnings=first_warnings(warnings))
 
 
 def member_names(infos: Sequence[zipfile.ZipInfo]) -> list[str]:
@@ -108,11 +108,6 @@ def _labelled(document: ParsedDocument, shown: str, first_ordinal: int) -> list[
 
 def _warning(shown: str, error: DocumentError) -> str:
     return error.message if shown in error.message else f"{shown}: {error.message}"
-
-
-def _shortened(warnings: Sequence[str]) -> tuple[str, ...]:
-    more = len(warnings) - _MAX_WARNINGS
-    return tuple(warnings) if more <= 0 else (*warnings[:_MAX_WARNINGS], f"... and {more} more.")
 
 
 def _nothing_read(name: str, errors: Sequence[DocumentError]) -> DocumentError:

@@ -155,7 +155,8 @@ def test_an_html_body_is_used_for_its_tables_or_when_it_is_all_there_is(read: Ca
 
     assert with_table.pages[0].markdown == "Grüße\n\n| a | b |\n| --- | --- |\n| 1 | 2 |"
     assert read(plain_html).pages[0].markdown == "From HTML"
-    assert read(plain_html, text("1000", "From text")).pages[0].markdown == "From text"
+    assert read(plain_html, text("1000", "From  html")).pages[0].markdown == "From  html"
+    assert read(plain_html, text("1000", "From text")).pages[0].markdown == "From text\n\nFrom HTML"  # they differ
 
 
 def test_a_body_that_is_only_rich_text_is_read(read: Callable[..., ParsedDocument]) -> None:
