@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from localrag.errors import IndexMismatchError
 from localrag.index.analysis import analyse
 from localrag.protocols import Vectors
-from localrag.types import Chunk, Document, IndexHeader, Page
+from localrag.types import Chunk, Document, EmbeddingModel, IndexHeader, Page
 
 # int8 and fp16 models give norms within 1e-3 of 1 after normalising in float32; a raw vector is off by far more.
 NORM_TOLERANCE = 1e-2
@@ -19,6 +21,8 @@ NORM_TOLERANCE = 1e-2
 # Scores closer than this are equal and ordered by chunk id: the same on every processor and in every backend,
 # whose sums differ in the last digits of a float32.
 SCORE_DIGITS = 5
+
+REINGEST_HINT = "run `localrag ingest PATH... --reset --yes` to build the index anew"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,3 +112,27 @@ def header_differences(expected: IndexHeader, found: IndexHeader) -> list[tuple[
         "LOCALRAG_CHUNK_OVERLAP_TOKENS": (expected.chunk_overlap_tokens, found.chunk_overlap_tokens),
     }
     return [(name, str(ours), str(theirs)) for name, (ours, theirs) in pairs.items() if ours != theirs]
+
+
+def require_same_header(index: str, expected: IndexHeader, found: IndexHeader) -> None:
+    """Nothing, or IndexMismatchError naming every difference from the header that the index has."""
+    differences = header_differences(expected, found)
+    if differences:
+        told = "; ".join(f"{name}: the settings say {ours}, it has {theirs}" for name, ours, theirs in differences)
+        raise IndexMismatchError(
+            f"{index} was built with other settings ({told}).",
+            expected=", ".join(f"{name} {ours}" for name, ours, _ in differences),
+            found=", ".join(f"{name} {theirs}" for name, _, theirs in differences),
+            hint=f"Set the settings back, with which it still answers, or {REINGEST_HINT} with the new ones.",
+        )
+
+
+def header_json(header: IndexHeader) -> str:
+    """The header as text that `header_from_json` reads."""
+    return json.dumps(asdict(header), sort_keys=True)
+
+
+def header_from_json(text: str) -> IndexHeader:
+    """The header that `header_json` wrote."""
+    fields = json.loads(text)
+    return IndexHeader(**{**fields, "model": EmbeddingModel(**fields["model"])})

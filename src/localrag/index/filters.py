@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 from localrag.filters import (
     AllOf,
@@ -17,6 +17,8 @@ from localrag.filters import (
     TagIs,
 )
 from localrag.types import Document
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def matches(where: Filter | None, document: Document) -> bool:
@@ -43,6 +45,16 @@ def matches(where: Filter | None, document: Document) -> bool:
             return any(matches(part, document) for part in parts)
         case Not(part):
             return not matches(part, document)
+
+
+def microseconds(moment: datetime) -> int:
+    """Since 1970 in UTC, exact for every date."""
+    return (moment - _EPOCH) // timedelta(microseconds=1)
+
+
+def moment(stored: int) -> datetime:
+    """The time zone aware datetime of `microseconds`, in UTC."""
+    return _EPOCH + timedelta(microseconds=stored)
 
 
 def _between(moment: datetime, start: datetime | None, end: datetime | None) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 from localrag.errors import NotFoundError
 from localrag.index.content import ChunkTerms, name_terms, text_hash
-from localrag.index.sqlite_filters import microseconds, moment
+from localrag.index.filters import microseconds, moment
 from localrag.types import Chunk, Document, DocumentId, Page, ScoredChunk
 
 _DOCUMENT = (

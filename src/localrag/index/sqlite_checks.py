@@ -6,9 +6,10 @@ import sqlite3
 from collections.abc import Iterator
 
 from localrag.errors import IndexCorruptError
+from localrag.index.content import REINGEST_HINT
 from localrag.index.sqlite_database import Database
 from localrag.index.sqlite_lexical import LexicalLeg
-from localrag.index.sqlite_schema import REINGEST_HINT, get_meta
+from localrag.index.sqlite_schema import get_meta
 from localrag.types import Check
 
 REPAIR_HINT = "Run `localrag health --repair`, which rebuilds what is derived from the stored text."

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from localrag.errors import BackendTimeout, IndexCorruptError, LocalRagError, StorageFullError
-from localrag.index.sqlite_schema import REINGEST_HINT
+from localrag.index.content import REINGEST_HINT
 
 _STORAGE_CODES = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN}
 _STORAGE_CODES |= {sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH}

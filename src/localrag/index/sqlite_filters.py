@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 
 from localrag.filters import (
     AllOf,
@@ -19,8 +18,7 @@ from localrag.filters import (
     ReadableBy,
     TagIs,
 )
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+from localrag.index.filters import microseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +63,6 @@ def documents_passing(where: Filter) -> Sql:
     """A query for the keys of the documents that pass."""
     condition = render(where)
     return Sql(f"SELECT d.key FROM documents d WHERE {condition.text}", condition.values)
-
-
-def microseconds(moment: datetime) -> int:
-    """Since 1970 in UTC, exact for every date."""
-    return (moment - _EPOCH) // timedelta(microseconds=1)
-
-
-def moment(stored: int) -> datetime:
-    """The time zone aware datetime of `microseconds`, in UTC."""
-    return _EPOCH + timedelta(microseconds=stored)
 
 
 def _every(parts: Iterable[Sql]) -> Sql:

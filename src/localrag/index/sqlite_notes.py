@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from localrag.index.sqlite_filters import microseconds, moment
+from localrag.index.filters import microseconds, moment
 from localrag.types import Failure
 
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import time
-from dataclasses import asdict
 
 from localrag.errors import IndexMismatchError
 from localrag.index.analysis import analysis_version
-from localrag.index.content import header_differences
-from localrag.types import EmbeddingModel, IndexHeader
+from localrag.index.content import REINGEST_HINT, header_from_json, header_json, require_same_header
+from localrag.types import IndexHeader
 
 APPLICATION_ID = 0x4C526167  # "LRag", so that a file of another program is never written to
 SCHEMA_VERSION = 1
-
-REINGEST_HINT = "run `localrag ingest PATH... --reset --yes` to build the index anew"
 
 # Keys are AUTOINCREMENT: a key is never used twice, so what a process remembers by key is never mistaken for newer.
 # A text stands for all chunks whose embedding text is equal; its vector has a table of its own, so that counting
@@ -126,7 +122,7 @@ def create_tables(connection: sqlite3.Connection, header: IndexHeader, *more: st
     # Counting from the clock keeps counters of an index and of its successor under the same path apart.
     changes = time.time_ns() // 1_000_000
     facts = {
-        "header": _header_json(header),
+        "header": header_json(header),
         "analysis": analysis_version(),
         "changes": changes,
         "generation": 0,
@@ -164,21 +160,12 @@ def stored_header(connection: sqlite3.Connection, path: str) -> IndexHeader:
             found=f"schema version {version}",
             hint=f"Use the release that made it, or {REINGEST_HINT}.",
         )
-    return _header_from_json(get_meta(connection, "header"))
+    return header_from_json(get_meta(connection, "header"))
 
 
 def require_header(connection: sqlite3.Connection, path: str, expected: IndexHeader) -> None:
     """Nothing, or IndexMismatchError naming every difference from the header in the file."""
-    found = stored_header(connection, path)
-    differences = header_differences(expected, found)
-    if differences:
-        told = "; ".join(f"{name}: the settings say {ours}, it has {theirs}" for name, ours, theirs in differences)
-        raise IndexMismatchError(
-            f"The index {path} was built with other settings ({told}).",
-            expected=", ".join(f"{name} {ours}" for name, ours, _ in differences),
-            found=", ".join(f"{name} {theirs}" for name, _, theirs in differences),
-            hint=f"Set the settings back, with which it still answers, or {REINGEST_HINT} with the new ones.",
-        )
+    require_same_header(f"The index {path}", expected, stored_header(connection, path))
 
 
 def get_meta(connection: sqlite3.Connection, key: str) -> str:
@@ -210,13 +197,4 @@ def new_generation(connection: sqlite3.Connection) -> None:
 
 def replace_header(connection: sqlite3.Connection, header: IndexHeader) -> None:
     """From here on the index is built with this; other processes are refused from their next call on."""
-    set_meta(connection, "header", _header_json(header))
-
-
-def _header_json(header: IndexHeader) -> str:
-    return json.dumps(asdict(header), sort_keys=True)
-
-
-def _header_from_json(text: str) -> IndexHeader:
-    fields = json.loads(text)
-    return IndexHeader(**{**fields, "model": EmbeddingModel(**fields["model"])})
+    set_meta(connection, "header", header_json(header))
