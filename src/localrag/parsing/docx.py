@@ -8,13 +8,13 @@ from typing import Any
 
 from localrag.errors import EmptyDocument
 from localrag.parsing.charts import chart_markdown, diagram_markdown
-from localrag.parsing.docx_pages import FLOW_CHARS, PageCollector
 from localrag.parsing.docx_styles import Styles, W
 from localrag.parsing.docx_tables import TableRow, is_layout, table_rows
-from localrag.parsing.docx_text import AUTHORED_BREAK, Aside, children, note_keys, paragraph_text
-from localrag.parsing.lists import Nesting, indent
+from localrag.parsing.docx_text import Aside, children, note_keys, paragraph_text
+from localrag.parsing.lists import Nesting
 from localrag.parsing.malformed import unreadable
 from localrag.parsing.ooxml import Package, open_package
+from localrag.parsing.printed_pages import AUTHORED_BREAK, PageCollector, as_text
 from localrag.parsing.source import Source
 from localrag.parsing.tables import markdown_table
 from localrag.types import Page, ParsedDocument
@@ -82,15 +82,7 @@ class _Body:
         """What was read, running headers and footers once on the first page."""
         self._flush_carried()
         self._collector.add_to_first(self._running("header"), self._running("footer"))
-        printed = self._collector.printed_pages()
-        if self._collector.rendered or (
-            # Breaks the author set are all there are when together they make the page count that the program noted;
-            # programs that do not lay out pages note 1 whatever the length.
-            self._collector.authored + 1 == self._noted_page_count()
-            and all(len(page.markdown) <= FLOW_CHARS for page in printed)
-        ):
-            return printed
-        return self._collector.flow_pages()
+        return self._collector.pages(self._noted_page_count())
 
     def _paragraph(self, node: Any) -> None:
         properties = node.find(f"{W}pPr")
@@ -121,12 +113,10 @@ class _Body:
                 text = f"{'#' * min(level, 6)} {heading}" if heading[0] not in "\f\v" else _mark_first(heading, level)
             self._collector.add(text)
         elif item is not None:
-            margin = indent(self._nesting.depth(item.level))
-            lines = text.replace("\n", f"\n{margin}  ")
-            self._collector.add(f"{margin}{_marker(item.number)} {lines}", tight=True)
+            self._collector.add_item(text, item.number, self._nesting.depth(item.level))
         else:
             self._nesting.close()
-            self._collector.add(_as_text(text))
+            self._collector.add(as_text(text))
 
     def _put_aside(self, aside: Aside) -> None:
         for box in aside.boxes:
@@ -219,22 +209,10 @@ class _Body:
         return 0
 
 
-def _marker(number: str) -> str:
-    """`-`, `1.` or `- (a)`: Markdown knows bullets and plain numbers only."""
-    if not number:
-        return "-"
-    return number if re.fullmatch(r"\d{1,9}[.)]", number) else f"- {number}"
-
-
 def _mark_first(heading: str, level: int) -> str:
     """A heading that begins with a page break: the break comes before the `#`."""
     words = heading.lstrip("\f\v ")
     return f"{heading[: len(heading) - len(words)]}{'#' * min(level, 6)} {words}"
-
-
-def _as_text(text: str) -> str:
-    """Text that Markdown would take for a heading or a fence at its start is escaped."""
-    return re.sub(r"^([\f\v]*)(#{1,6} |```|~~~)", r"\1\\\2", text)
 
 
 def _is_on(properties: Any, name: str) -> bool:

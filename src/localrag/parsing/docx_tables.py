@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from localrag.parsing.docx_styles import W
-from localrag.parsing.docx_text import AUTHORED_BREAK, RENDERED_BREAK, children
+from localrag.parsing.docx_text import children
+from localrag.parsing.printed_pages import AUTHORED_BREAK, RENDERED_BREAK
 
 # A merged label is repeated in every cell it covers, so that each row can stand alone; a paragraph is not.
 _LABEL_CHARS = 100

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from localrag.parsing.docx_styles import W
+from localrag.parsing.printed_pages import AUTHORED_BREAK, RENDERED_BREAK
 
 M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 _MC = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
@@ -18,10 +19,6 @@ _R = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}"
 _WP = "{http://schemas.openxmlformats.org/drawingml/2006/wordprocessingDrawing}"
 _CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}chart"
 _DIAGRAM = "{http://schemas.openxmlformats.org/drawingml/2006/diagram}relIds"
-
-# Marks in a paragraph's text; XML admits neither character, so no document can bring its own.
-RENDERED_BREAK = "\f"  # Word began a new page here when it last laid the document out
-AUTHORED_BREAK = "\v"  # the author asked for a new page
 
 _TRANSPARENT = {
     f"{W}{name}"

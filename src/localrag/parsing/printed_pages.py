@@ -5,8 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from localrag.parsing.docx_text import AUTHORED_BREAK, RENDERED_BREAK
+from localrag.parsing.lists import indent
 from localrag.types import Page
+
+# Marks in a text. XML admits neither character, and readers of other formats leave them out of what they read, so no
+# document can bring its own.
+RENDERED_BREAK = "\f"  # the program began a new page here when it last laid the document out
+AUTHORED_BREAK = "\v"  # the author asked for a new page
 
 # A page without a number is a place to cite: about two printed pages at most, and a new one at a heading once it
 # holds some half printed page.
@@ -77,6 +82,32 @@ class PageCollector:
         first.blocks[:0] = [_Block(text) for text in header]
         first.blocks.extend(_Block(text) for text in footer)
 
+    def add_heading(self, text: str, level: int) -> None:
+        """Adds a heading on one line."""
+        self.add(f"{'#' * min(level, 6)} {' '.join(text.split())}")
+
+    def add_item(self, text: str, marker: str, depth: int) -> None:
+        """Adds an item of a list.
+
+        Args:
+            marker: what stands before it in the document, "" for a bullet. depth: from 0.
+        """
+        margin = indent(depth)
+        lines = text.replace("\n", f"\n{margin}  ")
+        self.add(f"{margin}{list_marker(marker)} {lines}", tight=True)
+
+    def pages(self, noted_count: int) -> list[Page]:
+        """The printed pages where the file tells them, else pages by section.
+
+        Breaks the author set are all there are when together they make the page count that the program noted;
+        programs that do not lay out pages note 1 whatever the length.
+        """
+        printed = self.printed_pages()
+        short = all(len(page.markdown) <= FLOW_CHARS for page in printed)
+        if self.rendered or (self.authored + 1 == noted_count and short):
+            return printed
+        return self.flow_pages()
+
     def printed_pages(self) -> list[Page]:
         """One Page per printed page that holds text, numbered as printed."""
         texts = [_join(sheet.blocks, sheet.notes) for sheet in self._sheets]
@@ -105,6 +136,18 @@ class PageCollector:
         if text.strip():
             self._authored_pending = False
             self._sheets[-1].blocks.append(_Block(text.strip("\n"), tight))
+
+
+def list_marker(number: str) -> str:
+    """`-`, `1.` or `- (a)`: Markdown knows bullets and plain numbers only."""
+    if not number:
+        return "-"
+    return number if re.fullmatch(r"\d{1,9}[.)]", number) else f"- {number}"
+
+
+def as_text(text: str) -> str:
+    """Text that Markdown would take for a heading or a fence at its start is escaped."""
+    return re.sub(r"^([\f\v]*)(#{1,6} |```|~~~)", r"\1\\\2", text)
 
 
 def _sentence_rest(before: str, after: str) -> tuple[str, str]:
