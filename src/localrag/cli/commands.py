@@ -338,7 +338,7 @@ def ui(
 def _welcome_page() -> Path:
     """The app's entry page: at the top of a checkout, or inside the installed package."""
     package = Path(__file__).resolve().parents[1]
-    for page in (package.parents[1] / "Welcome.py", package / "pages_of_the_app" / "Welcome.py"):
+    for page in (package.parents[1] / "Welcome.py", package.parent / "localrag_app" / "Welcome.py"):
         if page.is_file():
             return page
     raise SettingsError("The app's pages are not installed.", hint="Run it from a checkout: `make run`.")
