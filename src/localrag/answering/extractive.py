@@ -20,6 +20,7 @@ _NEIGHBOUR_SHARE = 0.5  # when it stands in the sentence before
 _PHRASE = 0.3  # for question words that stand side by side in both
 _CUE = 0.25  # for a sentence that holds the kind of thing that was asked for
 _REPEATS_QUESTION = 0.2  # of its score, for a sentence that has no word beyond the question's
+_TORN = 0.8  # of its score, for one whose beginning was lost: SQuAD has none, so this is by eye, on two-column PDFs
 _RANK = 0.25  # for the first hit, falling with the rank
 # A sentence that shares this much of its words with one already chosen adds nothing.
 _REPEATED = 0.7
@@ -47,6 +48,11 @@ _NUMBER = re.compile(
 )
 _NAME = re.compile(r"(?<![.!?] )(?<!^)\b[A-ZÀ-ÖØ-ÞЀ-Я][\w’'-]+")
 _TABLE_RULE = re.compile(r"\|?[\s:|-]+\|?")
+_CELL_BORDER = re.compile(r"(?<!\\)\|")
+_BRACKETS = {")": "(", "]": "["}
+# How soon a bracket that was opened before the sentence closes; further on, the lost `(` was a slip of the writer.
+_TAIL_OF_BRACKET = 120
+_LIST_LABEL = re.compile(r"[(\[]?(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,5})[.)\]]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +70,11 @@ class Extract:
 
     @property
     def line(self) -> str:
-        """`“quote” [file, p.X]`, on one line and without list or heading signs."""
+        """`“quote” [file, p.X]`, on one line and without list or heading signs; a table row as `Column: cell · ...`."""
         shown = re.sub(r"^(?:#{1,6}|[-*+•]|>)\s+", "", " ".join(self.quote.split()))
-        header = f" (columns: {self.header})" if self.header else ""
-        return f"“{shown}”{header} {self.passage.marker}"
+        if shown.startswith("|"):
+            return f"{_row(shown, self.header)} {self.passage.marker}"
+        return f"“{'… ' if _is_torn(shown) else ''}{shown}” {self.passage.marker}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +86,7 @@ class _Candidate:
     before: frozenset[str]
     header: str
     phrases: frozenset[tuple[str, str]]
+    torn: bool
 
 
 def extract(question: str, hits: Sequence[Hit], *, limit: int = 3) -> list[Extract]:
@@ -102,14 +110,39 @@ def _candidates(number: int, hit: Hit) -> list[_Candidate]:
         if _is_header(passage.text, end):
             continue
         header = _header(passage, start)
-        end = _shortened(passage.text, start, end)
+        whole = _after_torn_bracket(passage.text, start, end)
+        torn = whole > start or _is_torn(passage.text[start:end])
+        start, end = whole, _shortened(passage.text, whole, end)
         sequence = [word for word in stems(passage.text[start:end]) if word]
         own = frozenset(sequence)
         # A cell means what its column is called: the header counts as part of the row.
         words = own | content_words(header)
-        found.append(_Candidate(passage, (start, end), own, words, before, header, frozenset(pairwise(sequence))))
+        phrases = frozenset(pairwise(sequence))
+        found.append(_Candidate(passage, (start, end), own, words, before, header, phrases, torn))
         before = own
     return found
+
+
+def _is_torn(sentence: str) -> bool:
+    """Whether the beginning was lost at the edge of a passage or a column: the first word, no list label, is small."""
+    return not _LIST_LABEL.match(sentence) and sentence[:80].partition(" ")[0].islower()
+
+
+def _after_torn_bracket(text: str, start: int, end: int) -> int:
+    """Where the sentence goes on behind a bracket that closes but was not opened in it; `start` when there is none.
+
+    A passage may begin inside `(https://...)`; that tail says nothing.
+    """
+    if _LIST_LABEL.match(text, start, end):
+        return start
+    waiting: list[str] = []
+    for at in range(start, min(end, start + _TAIL_OF_BRACKET)):
+        if text[at] in _BRACKETS.values():
+            waiting.append(text[at])
+        elif text[at] in _BRACKETS and (not waiting or waiting.pop() != _BRACKETS[text[at]]):
+            behind = end - len(text[at + 1 : end].lstrip(" \n\t.,;:"))
+            return behind if end - behind > at - start else start
+    return start
 
 
 def _shortened(text: str, start: int, end: int) -> int:
@@ -145,7 +178,8 @@ class _Scorer:
         share = self._sum(here) + _NEIGHBOUR_SHARE * self._sum(near) + _PASSAGE_SHARE * self._sum(around - near)
         phrase = len(self._phrases & candidate.phrases) / len(self._phrases) if self._phrases else 0.0
         rank = _RANK / candidate.passage.hit.rank
-        return share / self._total + _PHRASE * phrase + _CUE * self._cue(candidate) + rank
+        score = share / self._total + _PHRASE * phrase + _CUE * self._cue(candidate) + rank
+        return _TORN * score if candidate.torn else score
 
     def _sum(self, words: frozenset[str]) -> float:
         return sum(self._weight[word] for word in words)
@@ -202,4 +236,17 @@ def _header(passage: Passage, start: int) -> str:
         table.insert(0, above.pop())
     if len(table) < 2 or not _TABLE_RULE.fullmatch(table[1].strip()):  # a part of a split table: its header is apart
         table = [line for line in passage.hit.chunk.prefix.splitlines() if line.startswith("|")]
-    return " | ".join(cell.strip() for cell in table[0].strip().strip("|").split("|")) if table else ""
+    return " | ".join(_cells(table[0])) if table else ""
+
+
+def _cells(row: str) -> list[str]:
+    """The cells of a line `| a | b |`; a bar inside a cell stays escaped."""
+    return [cell.strip() for cell in _CELL_BORDER.split(row.strip().removeprefix("|").removesuffix("|"))]
+
+
+def _row(row: str, header: str) -> str:
+    """`Quarter: Q3 · Revenue: 1,234.50`; without column names the cells alone, empty ones left out."""
+    cells, names = _cells(row), _CELL_BORDER.split(header)
+    named = [name.strip() for name in names] if len(names) == len(cells) else [""] * len(cells)
+    pairs = [f"{name}: {cell}" if name else cell for name, cell in zip(named, cells, strict=True) if cell]
+    return " · ".join(pairs).replace("\\|", "|")

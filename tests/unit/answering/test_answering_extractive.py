@@ -37,9 +37,47 @@ def test_the_kind_of_thing_asked_for_decides_between_equals(shelf: Any) -> None:
     assert quotes(shelf, "Who opened the bridge?")[0] == facts[2]
 
 
-def test_a_table_row_names_its_columns(library: Any) -> None:
+def test_a_table_row_is_told_by_its_columns_and_quoted_as_it_stands(library: Any) -> None:
     found = extract("What was the revenue in Q3?", library.hits)[0]
-    assert found.line == "“| Q3 | 1,234.50 |” (columns: Quarter | Revenue) [book.xlsx, sheet Sales, rows 2-3]"
+    assert found.line == "Quarter: Q3 · Revenue: 1,234.50 [book.xlsx, sheet Sales, rows 2-3]"
+    assert found.quote == "| Q3 | 1,234.50 |"
+
+
+def test_a_row_without_column_names_leaves_out_empty_cells(shelf: Any) -> None:
+    shelf.put("t.csv", "| Zulu | | a\\|b |", label="rows 3-3")
+    assert extract("Zulu", shelf.hits)[0].line == "Zulu · a|b [t.csv, rows 3-3]"
+
+
+def test_the_tail_of_a_bracket_is_not_quoted(shelf: Any) -> None:
+    text = "LQP%20Final%20Report.pdf), indicated that one sensor can trim the airplane nose down."
+    shelf.put("a.pdf", text, page=2)
+    (found,) = extract("What can one sensor trim?", shelf.hits)
+    assert found.quote == "indicated that one sensor can trim the airplane nose down."
+    assert found.line == "“… indicated that one sensor can trim the airplane nose down.” [a.pdf, p.2]"
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "a) The tenant pays the rent.",
+        "(iv) the tenant pays the rent.",
+        "The tenant (see [2]) pays the rent.",
+        "The tenant pays the rent, as was agreed with the owner of the house long before the flood of the year came:-)",
+        "eRent is what the tenant pays.",
+    ],
+)
+def test_a_whole_sentence_keeps_its_beginning(shelf: Any, sentence: str) -> None:
+    shelf.put("a.md", sentence, page=1)
+    (found,) = extract("What does the tenant pay?", shelf.hits)
+    assert found.line == f"“{sentence}” [a.md, p.1]"
+
+
+def test_a_whole_sentence_is_preferred_to_a_torn_one(shelf: Any) -> None:
+    shelf.put("a.pdf", "and the rent of the garage is paid yearly.\n\nBut the rent of the garage was raised in May.")
+    assert quotes(shelf, "What about the rent of the garage?") == [
+        "But the rent of the garage was raised in May.",
+        "and the rent of the garage is paid yearly.",
+    ]
 
 
 def test_a_row_of_a_split_table_takes_the_header_of_its_prefix(shelf: Any) -> None:
