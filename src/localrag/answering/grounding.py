@@ -10,7 +10,7 @@ from localrag.answering.citations import CitationReader, Cited, Grammar
 from localrag.answering.context import Passage
 from localrag.answering.figures import figures
 from localrag.answering.quotes import PageLookup, quote
-from localrag.answering.refusal import is_refusal
+from localrag.answering.refusal import is_refusal, says_refusal
 from localrag.answering.sentences import Span, sentence_spans
 from localrag.answering.verify import Claim, Source
 from localrag.types import Citation
@@ -90,6 +90,9 @@ class Grounding:
             claim = Claim.of(sentence.text, self._question)
             if not sentence.is_claim or not (claim.says_something or sentence.anchors):
                 continue  # a bare "Yes [1]." goes on: it cannot be checked, and its citation is shown as such
+            if sentence in refusals and (not sentence.anchors or says_refusal(sentence.text)):
+                self._uncite(sentence)  # "not" stands in nearly every passage: it must not find a refusal a proof
+                continue
             proof = self._proof(claim, sentence, anchors)
             if not proof and sentence in refusals:
                 continue
@@ -139,6 +142,11 @@ class Grounding:
             anchors.append(anchor)
             sentence.anchors.append(anchor)
         return [better]
+
+    @staticmethod
+    def _uncite(sentence: _Sentence) -> None:
+        for anchor in sentence.anchors:
+            anchor.passages = ()
 
     def _citations(self, claim: Claim, sentence: _Sentence, *, proved: bool) -> list[Citation]:
         """One citation for each distinct marker of the sentence: the passage behind it that says most of the claim."""

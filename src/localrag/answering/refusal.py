@@ -24,6 +24,12 @@ def is_refusal(sentence: str) -> bool:
     """Whether this sentence says that the documents do not hold the answer."""
     text = " ".join(sentence.split())
     if REFUSAL.rstrip(".").casefold() in text.casefold():
-        return len(text) <= 2 * len(REFUSAL)
+        return says_refusal(text)
     text = _DONT.sub(lambda match: match.group()[:-3] + " not", text)
     return len(text) <= _LONGEST and bool(_REFUSAL.search(text))
+
+
+def says_refusal(sentence: str) -> bool:
+    """Whether this is the sentence of refusal that the prompt asks for, with hardly a word beside it."""
+    text = " ".join(sentence.split())
+    return REFUSAL.rstrip(".").casefold() in text.casefold() and len(text) <= 2 * len(REFUSAL)

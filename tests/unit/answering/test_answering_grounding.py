@@ -138,6 +138,31 @@ def test_a_negative_fact_of_a_passage_is_no_refusal(ground: Any, other: Any) -> 
     assert not ground(reply, shelf=other).refused
 
 
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "I could not find this in your documents.",
+        "I could not find this in your documents [1].",
+        "[1] I could not find this in your documents.",
+        "Unfortunately, the passages do not mention this.",
+    ],
+)
+def test_a_refusal_is_proved_by_no_passage(ground: Any, other: Any, reply: str) -> None:
+    # "not" is the only word of the refusal that counts, and this passage holds it; the other words of the last
+    # reply are there as well.
+    other.put("ducks.txt", "Unfortunately, ducklings do not fly yet, not to mention swimming.")
+    grounded = ground(reply, "What do ducks eat?", other)
+    assert (grounded.refused, grounded.claims, grounded.citations) == (True, 0, ())
+    assert "[" not in grounded.text
+
+
+def test_a_refusal_beside_a_fact_gets_no_citation(ground: Any, other: Any) -> None:
+    other.put("ducks.txt", "Ducklings do not fly. Ducks eat grass.")
+    grounded = ground("I could not find this in your documents. But ducks eat grass [1].", "What is it?", other)
+    assert grounded.text == "I could not find this in your documents. But ducks eat grass [ducks.txt]."
+    assert (grounded.refused, grounded.claims, len(grounded.citations)) == (False, 1, 1)
+
+
 def test_every_marker_in_the_text_has_its_citation(ground: Any) -> None:
     grounded = ground("Yes [1]. Leave: 25 days [1, 3] ... [2]\n\n[3]\n\nSources: [1] [2]")
     for marker in (HANDBOOK, NOTES, BOOK):
