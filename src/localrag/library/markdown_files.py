@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import shutil
 import time
+import uuid
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from localrag.library.files import write_atomically
 from localrag.types import Page
+
+# Hidden: what a kill leaves behind looks like no document, and `sweep` takes it away.
+_PART = ".part-"
 
 
 class MarkdownFiles:
@@ -22,17 +27,26 @@ class MarkdownFiles:
         self._folder = folder
 
     def write(self, content_hash: str, pages: Sequence[Page]) -> None:
-        """Puts the pages on disk in place of any earlier ones of the same bytes.
+        """Puts the pages on disk in place of any earlier ones of the same bytes, all at once.
+
+        Another process may be writing the same bytes' pages: then either's stay, whole.
 
         Raises:
             StorageFullError: no space, or no permission.
         """
-        self.remove(content_hash)
         if len(pages) == 1:
             write_atomically(self._folder / f"{content_hash}.md", _encode(pages[0]))
+            shutil.rmtree(self._folder / content_hash, ignore_errors=True)
             return
-        for page in pages:
-            write_atomically(self._folder / content_hash / f"page_{page.ordinal:03d}.md", _encode(page))
+        part = self._folder / f"{_PART}{uuid.uuid4().hex}"
+        try:
+            for page in pages:
+                write_atomically(part / f"page_{page.ordinal:03d}.md", _encode(page))
+            self.remove(content_hash)
+            with suppress(OSError):  # another process was faster, and its pages are of the same bytes
+                part.rename(self._folder / content_hash)
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
 
     def missing(self, content_hash: str) -> bool:
         """Whether this version has no files, as after a kill between the commit and the writing."""
@@ -46,9 +60,7 @@ class MarkdownFiles:
         if not self._folder.is_dir():
             return 0
         oldest = time.time() - older_than_s
-        stale = [
-            entry.stem for entry in self._folder.iterdir() if entry.stem not in known and entry.stat().st_mtime < oldest
-        ]
+        stale = [entry.stem for entry in self._folder.iterdir() if entry.stem not in known and _older(entry, oldest)]
         for content_hash in stale:
             self.remove(content_hash)
         return len(stale)
@@ -57,6 +69,13 @@ class MarkdownFiles:
         """Removes the files of this version, if there are any."""
         (self._folder / f"{content_hash}.md").unlink(missing_ok=True)
         shutil.rmtree(self._folder / content_hash, ignore_errors=True)
+
+
+def _older(entry: Path, oldest: float) -> bool:
+    try:
+        return entry.stat().st_mtime < oldest
+    except OSError:  # another process has just removed or replaced it
+        return False
 
 
 def _encode(page: Page) -> bytes:
