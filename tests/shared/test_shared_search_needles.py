@@ -33,6 +33,7 @@ TYPES = {
     "zip",
     "msg",
     "eml",
+    "rtf",
     "txt",
     "md",
 }

@@ -34,7 +34,7 @@ _UNREAD_EXTENSIONS = {"doc": ("Word 97-2003", "Save it as .docx and add that fil
 _SIGNATURES = (
     (0, b"\x89PNG\r\n\x1a\n", "png"), (0, b"\xff\xd8\xff", "jpg"), (0, b"GIF8", "gif"),
     (0, b"II*\x00", "tif"), (0, b"MM\x00*", "tif"), (0, b"BM", "bmp"), (8, b"WEBP", "webp"), (4, b"ftypheic", "heic"),
-    (0, b"{\\rtf", "RTF document"), (0, b"%!PS", "PostScript"), (0, b"MZ", "program"), (0, b"\x7fELF", "program"),
+    (0, b"%!PS", "PostScript"), (0, b"MZ", "program"), (0, b"\x7fELF", "program"),
     (0, b"\xcf\xfa\xed\xfe", "program"), (0, b"\x1f\x8b", "gzip archive"), (0, b"BZh", "bzip2 archive"),
     (0, b"\xfd7zXZ\x00", "xz archive"), (0, b"7z\xbc\xaf\x27\x1c", "7-Zip archive"),
     (0, b"Rar!\x1a\x07", "RAR archive"),
@@ -92,6 +92,8 @@ def _binary_format(path: Path, name: str, head: bytes, limits: Limits) -> str | 
         return zip_format(path, name, limits)
     if head.startswith(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"):
         return ole_format(path, name)
+    if head.lstrip().startswith(b"{\\rtf"):
+        return "rtf"
     if head.startswith(_BIFF_STARTS):
         return "xls"
     for offset, signature, what in _SIGNATURES:

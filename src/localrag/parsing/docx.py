@@ -14,16 +14,12 @@ from localrag.parsing.docx_text import Aside, children, note_keys, paragraph_tex
 from localrag.parsing.lists import Nesting
 from localrag.parsing.malformed import unreadable
 from localrag.parsing.ooxml import Package, open_package
-from localrag.parsing.printed_pages import AUTHORED_BREAK, PageCollector, as_text
+from localrag.parsing.printed_pages import AUTHORED_BREAK, PageCollector, as_text, is_page_number
 from localrag.parsing.source import Source
-from localrag.parsing.tables import markdown_table
+from localrag.parsing.tables import TABLE_CHARS, markdown_table
 from localrag.types import Page, ParsedDocument
 
 MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
-
-# A longer table is cut into several under the same header, so that pages can be cut between them.
-_TABLE_CHARS = 4_000
-_PAGE_NUMBER = re.compile(r"(page|seite|p\.)?\s*\d*\s*((of|von|/|-)\s*\d*)?", re.IGNORECASE)
 
 
 def read(source: Source) -> ParsedDocument:
@@ -187,7 +183,7 @@ class _Body:
         texts = []
         for root in self._parts(kind):
             text = self._plain(root)
-            if text and not _PAGE_NUMBER.fullmatch(text) and text not in texts:
+            if text and not is_page_number(text) and text not in texts:
                 texts.append(text)
         return texts
 
@@ -226,7 +222,7 @@ def _section_type(section: Any) -> str:
 
 
 def _pieces(rows: list[TableRow]) -> Iterator[tuple[str, list[tuple[str, ...]]]]:
-    """The table in pieces under one header: a new one at each page break and after _TABLE_CHARS.
+    """The table in pieces under one header: a new one at each page break and after TABLE_CHARS.
 
     Yields:
         The breaks before the piece, and its rows, header first.
@@ -238,7 +234,7 @@ def _pieces(rows: list[TableRow]) -> Iterator[tuple[str, list[tuple[str, ...]]]]
     chars = 0
     for row in rows[heads:]:
         size = sum(len(text) for text in row.cells)
-        if piece and (row.breaks or chars + size > _TABLE_CHARS):
+        if piece and (row.breaks or chars + size > TABLE_CHARS):
             yield breaks, [header, *piece]
             breaks, piece, chars = "", [], 0
         breaks += row.breaks

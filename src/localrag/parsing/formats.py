@@ -34,6 +34,7 @@ _DOCUMENTS = (
     _format("pptx pptm ppsx ppsm potx potm", f"{_OOXML}.presentationml.presentation", "pptx", "PowerPoint"),
     _format("xlsx xlsm xltx xltm", f"{_OOXML}.spreadsheetml.sheet", "xlsx", "Excel"),
     _format("xls", "application/vnd.ms-excel", "xls", "Excel"),
+    _format("rtf", "application/rtf", "rtf_file", "rich text"),
     _format("csv", "text/csv", "delimited"),
     _format("tsv tab", "text/tab-separated-values", "delimited"),
     _format("html htm xhtml shtml", "text/html", "html"),

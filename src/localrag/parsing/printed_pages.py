@@ -19,6 +19,7 @@ FLOW_CHARS = 8_000
 _SECTION_CHARS = 1_500
 
 _SENTENCE_END = re.compile(r"[.!?][\"'”’)\]]*(?=\s|$)|[。！？][」』”’）]*")
+_PAGE_NUMBER = re.compile(r"(page|seite|p\.)?\s*\d*\s*((of|von|/|-)\s*\d*)?", re.IGNORECASE)
 _HEADING = re.compile(r"(#{1,6}) (.+)")
 
 
@@ -143,6 +144,11 @@ def list_marker(number: str) -> str:
     if not number:
         return "-"
     return number if re.fullmatch(r"\d{1,9}[.)]", number) else f"- {number}"
+
+
+def is_page_number(text: str) -> bool:
+    """Whether a running header or footer only counts the pages."""
+    return bool(_PAGE_NUMBER.fullmatch(text))
 
 
 def as_text(text: str) -> str:

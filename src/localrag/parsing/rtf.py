@@ -24,10 +24,14 @@ _CHARSETS = {0: "cp1252", 77: "mac_roman", 128: "cp932", 129: "cp949", 134: "cp9
 _WORDS = {"par": "\n", "line": "\n", "sect": "\n", "page": "\n", "row": "\n", "tab": "\t", "cell": "\t",
           "emdash": "—", "endash": "–", "emspace": " ", "enspace": " ", "bullet": "•", "lquote": "‘", "rquote": "’",
           "ldblquote": "“", "rdblquote": "”"}  # fmt: skip
+_CODE_PAGE_WORDS = {"mac": "mac_roman", "pc": "cp437", "pca": "cp850"}
 _SYMBOLS = {b"~": "\u00a0", b"_": "\u2011", b"-": "", b"\n": "\n", b"\r": "\n"}
 # Groups whose text is no text of the document.
-_SKIPPED = {"fonttbl", "colortbl", "stylesheet", "info", "pict", "object", "header", "footer", "footnote", "fldinst",
-            "listtable", "listoverridetable", "themedata", "datastore", "xmlnstbl", "generator"}  # fmt: skip
+_SKIPPED = {"fonttbl", "colortbl", "stylesheet", "info", "pict", "object", "header", "headerl", "headerr", "headerf",
+            "footer", "footerl", "footerr", "footerf", "footnote", "fldinst", "listtable", "listoverridetable",
+            "themedata", "datastore", "xmlnstbl", "generator", "filetbl", "revtbl", "ftnsep", "ftnsepc", "ftncn",
+            "aftnsep", "aftnsepc", "aftncn", "tc", "tcn", "xe", "txe", "rxe", "pntxta", "pntxtb", "nonesttables",
+            "shprslt", "sn", "sv"}  # fmt: skip
 
 
 def decompress(data: bytes, limit: int) -> bytes:
@@ -91,7 +95,9 @@ class _State:
 
 
 @dataclass(slots=True)
-class _Reader:
+class RichTextReader:
+    """Reads tokens one by one; a reader of whole documents builds on it (rtf_file)."""
+
     pieces: list[str] = field(default_factory=list)
     pending: bytearray = field(default_factory=bytearray)  # bytes not yet decoded, all of one code page
     state: _State = field(default_factory=_State)
@@ -104,10 +110,14 @@ class _Reader:
     standing_in: int = 0
 
     def read(self, data: bytes) -> RichText:
-        for token in _TOKEN.finditer(data):
+        at = 0
+        while token := _TOKEN.search(data, at):
+            at = token.end()
             hexadecimal, word, number, symbol, brace, text = token.groups()
             if brace:
                 self._brace(brace)
+            elif word == b"bin":  # bytes of a picture follow
+                at += max(0, int(number or 0))
             elif word:
                 self._word(word.decode(), None if number is None else int(number))
             elif hexadecimal:
@@ -119,7 +129,7 @@ class _Reader:
             elif symbol or text:
                 self._bytes(symbol or text)
         self._flush()
-        return RichText(text="".join(self.pieces), is_html=self.is_html)
+        return RichText(text=joined("".join(self.pieces)), is_html=self.is_html)
 
     def _brace(self, brace: bytes) -> None:
         self.standing_in = 0
@@ -154,6 +164,9 @@ class _Reader:
                 self.state = replace(self.state, rtf_only=number != 0)
             case "uc", int():
                 self.state = replace(self.state, unicode_skip=max(0, number))
+            case "mac" | "pc" | "pca", None:
+                self.default = _CODE_PAGE_WORDS[word]
+                self._use(self.default)
             case "ansicpg", int():
                 self.default = _code_page(number)
                 self._use(self.default)
@@ -195,10 +208,12 @@ class _Reader:
 
 def read_rich_text(data: bytes) -> RichText:
     """The text of an RTF document, or the HTML in it ([MS-OXRTFEX])."""
-    found = _Reader().read(data)
-    # Characters beyond the first plane come as two \u of a surrogate pair.
-    text = found.text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return replace(found, text=text)
+    return RichTextReader().read(data)
+
+
+def joined(text: str) -> str:
+    """The text with its surrogates joined: characters beyond the first plane come as two \\u of a pair."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _code_page(number: int) -> str:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+
+# A longer table is cut into several under the same header, so that pages can be cut between them.
+TABLE_CHARS = 4_000
 
 _SPACE = re.compile(r"\s+")
 
@@ -22,6 +25,21 @@ def row_line(cells: Sequence[str], width: int) -> str:
 def rule_line(width: int) -> str:
     """The line between header and body."""
     return f"|{' --- |' * width}"
+
+
+def table_pieces(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """The table of markdown_table in pieces of about TABLE_CHARS under the same header, so that pages can be cut."""
+    piece: list[Sequence[str]] = []
+    chars = 0
+    for row in rows[1:]:
+        size = sum(len(text) for text in row)
+        if piece and chars + size > TABLE_CHARS:
+            yield markdown_table([rows[0], *piece])
+            piece, chars = [], 0
+        piece.append(row)
+        chars += size
+    if markdown := markdown_table([*rows[:1], *piece]):
+        yield markdown
 
 
 def markdown_table(rows: Sequence[Sequence[str]]) -> str:
