@@ -240,6 +240,18 @@ class ConversationStore(Protocol):
     def delete_conversation(self, conversation_id: str) -> None: ...
 
 
+class Library(SearchIndex, ConversationStore, Protocol):
+    """What the app keeps everything in: search, conversations and upkeep."""
+
+    def purge(self) -> bool:
+        """Does away with what is left of deleted text; False when some of it has to wait."""
+        ...
+
+    def rebuild_derived(self) -> None:
+        """Builds anew what can be derived from the stored text: the keyword index and the counts."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Generation:
     """How to generate. `context_tokens` is sent as num_ctx; the caller has made the prompt fit."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from localrag.errors import SettingsError
@@ -30,6 +30,11 @@ class Settings(BaseSettings):
     data_dir: Path = Path("data")
     index_url: str = ""
     index_name: str = Field(default="localrag", pattern=r"^[a-z0-9][a-z0-9_-]*$")
+    index_user: str = ""
+    index_password: SecretStr = SecretStr("")
+    index_ca_file: str = ""
+    index_shards: Annotated[int, Field(ge=1, le=1024)] = 1
+    index_replicas: Annotated[int, Field(ge=0, le=100)] = 0
 
     embedding_model: str = "bge-small-en-v1.5"
     chunk_tokens: Annotated[int, Field(ge=48, le=8192)] = 256

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -29,6 +30,7 @@ from localrag.filters import (
 )
 from localrag.index.content import text_hash
 from localrag.index.memory import MemoryIndex
+from localrag.index.opensearch import OpenSearchIndex
 from localrag.index.sqlite import SqliteIndex
 from localrag.protocols import ConversationStore, SearchIndex, Vectors
 from localrag.types import Chunk, Document, EmbeddingModel, Failure, IndexHeader, Page, ScoredChunk
@@ -64,7 +66,15 @@ def _sqlite(folder: Path, clock: Clock) -> Index:
     return SqliteIndex.open(folder / "library.db", HEADER, clock=clock)
 
 
-BACKENDS: dict[str, Callable[[Path, Clock], Index]] = {"memory": _memory, "sqlite": _sqlite}
+def _opensearch(folder: Path, clock: Clock) -> Index:
+    """A library of its own on the real server (`make test-services` starts it); those of earlier tests are dropped."""
+    url = os.environ.get("OPENSEARCH_TEST_URL", "http://127.0.0.1:9200")
+    OpenSearchIndex.drop(url, "contract")
+    return OpenSearchIndex.open(url, "contract", HEADER, clock=clock)
+
+
+BACKENDS: dict[str, Callable[[Path, Clock], Index]] = {"memory": _memory, "sqlite": _sqlite, "opensearch": _opensearch}
+BACKEND_NAMES = [pytest.param(name, marks=[pytest.mark.opensearch] * (name == "opensearch")) for name in BACKENDS]
 
 
 @pytest.fixture
@@ -72,7 +82,7 @@ def clock() -> Clock:
     return Clock()
 
 
-@pytest.fixture(params=list(BACKENDS))
+@pytest.fixture(params=BACKEND_NAMES)
 def index(request: pytest.FixtureRequest, tmp_path: Path, clock: Clock) -> Iterator[Index]:
     made = BACKENDS[request.param](tmp_path, clock)
     yield made
@@ -785,7 +795,7 @@ def _apply(index: Index, steps: Sequence[tuple[str, object]]) -> None:
 
 
 class TestAgainstTheOracle:
-    @pytest.fixture(params=[name for name in BACKENDS if name != "memory"])
+    @pytest.fixture(params=BACKEND_NAMES[1:])
     def backend(self, request: pytest.FixtureRequest) -> Callable[[Path, Clock], Index]:
         return BACKENDS[request.param]
 

@@ -17,14 +17,13 @@ from localrag.answering.answer import Answerer
 from localrag.app import wiring
 from localrag.errors import DocumentError, EmptyDocument
 from localrag.filters import DocumentIn, Filter, InCollection, TagIs, all_of
-from localrag.index.sqlite import SqliteIndex
 from localrag.library.catalog import Catalog, Deletion
 from localrag.library.embedding_queue import EmbeddingQueue, EmbedProgress
 from localrag.library.files import discover, document_id, file_uri, printable, upload_uri, write_atomically
 from localrag.library.ingest import FileSource, Ingestor, Outcome, display_name
 from localrag.library.markdown_files import MarkdownFiles
 from localrag.parsing.isolated import IsolatedParser
-from localrag.protocols import LLM, Embedder, PagePicture
+from localrag.protocols import LLM, Embedder, Library, PagePicture
 from localrag.retrieval.hybrid import Retriever
 from localrag.settings import Settings, load_settings
 from localrag.types import (
@@ -76,7 +75,7 @@ class RAG:
         self,
         settings: Settings,
         *,
-        index: SqliteIndex,
+        index: Library,
         embedder: Embedder,
         llm: LLM | None,
         parser: IsolatedParser,

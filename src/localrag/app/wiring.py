@@ -9,11 +9,13 @@ from localrag.embedding.registry import create_embedder
 from localrag.errors import SettingsError
 from localrag.generation.ollama import OllamaLLM
 from localrag.generation.tokens import TiktokenCounter
+from localrag.index.opensearch import OpenSearchIndex
+from localrag.index.opensearch_schema import Copies
 from localrag.index.sqlite import SqliteIndex
 from localrag.parsing.formats import SUPPORTED_TYPES
 from localrag.parsing.isolated import IsolatedParser
 from localrag.parsing.source import Limits
-from localrag.protocols import LLM, Embedder, TokenCounter
+from localrag.protocols import LLM, Embedder, Library, TokenCounter
 from localrag.settings import Settings
 from localrag.types import IndexHeader
 
@@ -44,26 +46,39 @@ def chunker(settings: Settings, embedder: Embedder) -> Chunker:
     return Chunker(embedder.tokenizer, settings.chunk_tokens, settings.chunk_overlap_tokens)
 
 
-def index(settings: Settings, embedder: Embedder, *, reset: bool = False) -> SqliteIndex:
+def index(settings: Settings, embedder: Embedder, *, reset: bool = False) -> Library:
     """The index that the settings name, created when there is none, emptied when `reset`.
 
     Raises:
-        SettingsError: the URL is not of an index this version opens.
+        SettingsError: the URL is not of an index this version opens, or OpenSearch does not take the settings.
         IndexMismatchError: it was built with other parameters, and `reset` is off.
+        BackendUnavailable: OpenSearch does not answer.
     """
     url = settings.resolved_index_url
-    scheme, _, path = url.partition(":///")
-    if scheme != "sqlite" or not path:
-        raise SettingsError(
-            f"LOCALRAG_INDEX_URL={url} is not an index this version opens.",
-            hint="Use sqlite:///PATH, or leave it empty for the index in LOCALRAG_DATA_DIR.",
-        )
     header = IndexHeader(
         model=embedder.model,
         chunk_tokens=settings.chunk_tokens,
         chunk_overlap_tokens=settings.chunk_overlap_tokens,
     )
-    return SqliteIndex.reset(Path(path), header) if reset else SqliteIndex.open(Path(path), header)
+    scheme, _, path = url.partition(":///")
+    if scheme == "sqlite" and path:
+        return SqliteIndex.reset(Path(path), header) if reset else SqliteIndex.open(Path(path), header)
+    if url.startswith(("http://", "https://")):
+        make = OpenSearchIndex.reset if reset else OpenSearchIndex.open
+        return make(
+            url,
+            settings.index_name,
+            header,
+            user=settings.index_user,
+            password=settings.index_password.get_secret_value(),
+            ca_file=settings.index_ca_file,
+            copies=Copies(shards=settings.index_shards, replicas=settings.index_replicas),
+        )
+    raise SettingsError(
+        f"LOCALRAG_INDEX_URL={url} is not an index this version opens.",
+        hint="Use sqlite:///PATH, or http(s)://HOST:PORT for OpenSearch, or leave it empty for the index in "
+        "LOCALRAG_DATA_DIR.",
+    )
 
 
 def llm(settings: Settings) -> LLM:

@@ -1,0 +1,150 @@
+"""What goes wrong between us and OpenSearch, in localrag's own errors with the next step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from localrag.errors import (
+    BackendError,
+    BackendTimeout,
+    BackendUnavailable,
+    LocalRagError,
+    SettingsError,
+    StorageFullError,
+)
+
+SERVICE = "OpenSearch"
+INSTALL_HINT = "Install it: `pip install 'localrag[opensearch]'`."
+START_HINT = (
+    "Start it (`docker compose up -d opensearch`, or `bash scripts/services/opensearch.sh start`), or correct "
+    "LOCALRAG_INDEX_URL. Nothing is lost: what was stored is still there once it answers."
+)
+SPACE_HINT = (
+    "Free disk space on its machine and lift the block (`PUT /_all/_settings "
+    '{"index.blocks.read_only_allow_delete": null}`), then try again. What is stored can still be searched.'
+)
+_RETRYABLE = frozenset({429, 502, 503, 504})
+
+
+class Conflict(BackendError):
+    """Another writer was faster; read again and decide anew."""
+
+
+class Exists(BackendError):
+    """The index is there already; another process was faster."""
+
+
+class Missing(BackendError):
+    """The index or the entry is not there."""
+
+
+class Busy(BackendUnavailable):
+    """It asks to be asked again later (429), or part of the cluster is not ready (502, 503, 504)."""
+
+
+def translated(error: Exception, url: str) -> LocalRagError:
+    """The error of opensearch-py as one of ours.
+
+    Args:
+        error: whatever the client raised.
+        url: the address, for the message.
+    """
+    from opensearchpy import exceptions as client  # the caller's optional library; loaded when an error is here
+
+    if isinstance(error, client.SSLError):
+        return SettingsError(
+            f"The certificate of {SERVICE} at {url} was not accepted ({_short(error.error)}).",
+            hint="Set LOCALRAG_INDEX_CA_FILE to the file of the authority that signed it, or correct the URL's https.",
+        )
+    if isinstance(error, client.ConnectionTimeout):
+        return BackendTimeout(
+            f"{SERVICE} at {url} did not answer in time.",
+            service=SERVICE,
+            url=url,
+            hint="Try again; if it stays so, look at its load and log.",
+        )
+    if isinstance(error, client.ConnectionError):
+        return BackendUnavailable(
+            f"{SERVICE} does not answer at {url} ({_short(error.error)}).", service=SERVICE, url=url, hint=START_HINT
+        )
+    if isinstance(error, client.TransportError):
+        status = error.status_code if isinstance(error.status_code, int) else 500
+        told = error.info.get("error", error.error) if isinstance(error.info, Mapping) else error.error
+        return refused(status, told, url)
+    if isinstance(error, client.SerializationError):
+        return BackendError(
+            f"What answers at {url} does not speak JSON as {SERVICE} does.",
+            service=SERVICE,
+            url=url,
+            hint="Check LOCALRAG_INDEX_URL: another program may listen there.",
+        )
+    if isinstance(error, client.ImproperlyConfigured):
+        return SettingsError(
+            f"LOCALRAG_INDEX_URL={url} cannot be used ({_short(error)}).", hint="Use http(s)://HOST:PORT."
+        )
+    return BackendError(
+        f"The client library of {SERVICE} at {url} failed ({type(error).__name__}: {_short(error)}).",
+        service=SERVICE,
+        url=url,
+        hint="This is a fault of localrag or of opensearch-py; please report it.",
+    )
+
+
+def refused(status: int, told: object, url: str) -> LocalRagError:
+    """The error for an answer with this status, whole or of one item of a bulk or multi search.
+
+    Args:
+        status: the HTTP status.
+        told: its `error`: an object with `type` and `reason`, or a text.
+        url: the address, for the message.
+    """
+    kind, reason = _kind_and_reason(told)
+    if _is_out_of_space(kind, reason):
+        return StorageFullError(f"{SERVICE} at {url} takes no writes ({_short(reason)}).", hint=SPACE_HINT)
+    if status in (401, 403):
+        return SettingsError(
+            f"{SERVICE} at {url} refused the user or password (HTTP {status}).",
+            hint="Set LOCALRAG_INDEX_USER and LOCALRAG_INDEX_PASSWORD to a user that may manage these indices.",
+        )
+    if "knn_vector" in reason or "index.knn" in reason:
+        return SettingsError(
+            f"{SERVICE} at {url} has no k-NN plugin ({_short(reason)}).",
+            hint="Use a distribution that has it: the official image does, its -min variant does not.",
+        )
+    if kind == "resource_already_exists_exception":
+        return Exists(f"{SERVICE} at {url} has it already ({_short(reason)}).", service=SERVICE, url=url)
+    known: dict[int, type[BackendError]] = {404: Missing, 409: Conflict, **dict.fromkeys(_RETRYABLE, Busy)}
+    hints = {
+        404: "If its indices were deleted by hand, `localrag ingest PATH... --reset --yes` makes them anew.",
+        413: "Raise `http.max_content_length` in its settings.",
+    }
+    hint = hints.get(status, "Try again in a moment." if status in _RETRYABLE else "Its log tells more.")
+    return known.get(status, BackendError)(
+        f"{SERVICE} at {url} answered HTTP {status} ({kind}: {_short(reason)}).", service=SERVICE, url=url, hint=hint
+    )
+
+
+def _kind_and_reason(told: object) -> tuple[str, str]:
+    """Type and reason, with the first root cause when there is one: a failed search hides the reason there."""
+    if not isinstance(told, Mapping):
+        return "error", str(told)
+    kind, reasons = str(told.get("type", "error")), [str(told.get("reason", ""))]
+    causes: list[Any] = [*told.get("root_cause", []), told.get("caused_by")]
+    for cause in causes:
+        if isinstance(cause, Mapping) and str(cause.get("reason", "")) not in reasons:
+            reasons.append(str(cause.get("reason", "")))
+    return kind, ": ".join(reason for reason in reasons if reason)
+
+
+def _is_out_of_space(kind: str, reason: str) -> bool:
+    if "No space left on device" in reason:
+        return True
+    return kind == "cluster_block_exception" and any(
+        word in reason for word in ("read-only", "read_only", "disk usage")
+    )
+
+
+def _short(told: object) -> str:
+    text = " ".join(str(told).split())
+    return text if len(text) <= 300 else f"{text[:300]}…"

@@ -1,0 +1,131 @@
+"""What the library keeps beside documents, in its state index: failures, leases and conversations."""
+
+from __future__ import annotations
+
+import hashlib
+
+from localrag.index.filters import microseconds, moment
+from localrag.index.opensearch_errors import Conflict, Missing
+from localrag.index.opensearch_http import Http, Json
+from localrag.index.opensearch_schema import Names
+from localrag.types import Failure
+
+_PAGE = 1_000
+_AT_ONCE = {"refresh": "true"}
+
+
+class Notes:
+    """Small entries, each under an id made of its kind and key."""
+
+    def __init__(self, http: Http, names: Names) -> None:
+        self._http = http
+        self._index = names.state
+
+    def save_failure(self, failure: Failure) -> None:
+        """Keeps the failure in place of an earlier one of the same source."""
+        payload = {
+            "uri": failure.uri,
+            "name": failure.name,
+            "kind": failure.kind,
+            "message": failure.message,
+            "hint": failure.hint,
+            "failed_at": microseconds(failure.failed_at),
+        }
+        entry = {"kind": "failure", "payload": payload}
+        self._http.call("PUT", self._path("failure", failure.uri), params=_AT_ONCE, body=entry)
+
+    def failures(self) -> list[Failure]:
+        """All failures by name, then uri."""
+        found: list[Failure] = []
+        body: Json = {"query": {"term": {"kind": "failure"}}, "size": _PAGE, "sort": [{"_doc": "asc"}]}
+        while True:
+            hits = self._http.search(self._index, {**body, "from": len(found)})["hits"]["hits"]
+            found += [_failure(hit["_source"]["payload"]) for hit in hits]
+            if len(hits) < _PAGE:
+                return sorted(found, key=lambda failure: (failure.name, failure.uri))
+
+    def delete_failure(self, uri: str) -> None:
+        """Forgets the failure of this source."""
+        self._delete("failure", uri)
+
+    def delete_failures(self) -> None:
+        """Forgets all failures."""
+        self._http.call(
+            "POST",
+            f"/{self._index}/_delete_by_query",
+            params={"conflicts": "proceed", "refresh": "true"},
+            body={"query": {"term": {"kind": "failure"}}},
+        )
+
+    def take_lease(self, name: str, holder: str, *, now: float, ttl_s: float) -> bool:
+        """Whether the holder has the lease now; no two can be told yes."""
+        path = self._path("lease", name)
+        found = self._http.get(path)
+        entry = {"kind": "lease", "payload": {"holder": holder, "expires_at": now + ttl_s}}
+        if found is None:
+            condition = {"op_type": "create"}
+        else:
+            held = found["_source"]["payload"]
+            if held["holder"] != holder and held["expires_at"] > now:
+                return False
+            condition = _if_unchanged(found)
+        try:
+            self._http.call("PUT", path, params=condition, body=entry)
+        except Conflict:
+            # Another has it by now, unless the answer to our own request was lost and this was sent again.
+            found = self._http.get(path)
+            return found is not None and bool(found["_source"]["payload"] == entry["payload"])
+        return True
+
+    def drop_lease(self, name: str, holder: str) -> None:
+        """Frees the lease if this holder has it."""
+        path = self._path("lease", name)
+        found = self._http.get(path)
+        if found is None or found["_source"]["payload"]["holder"] != holder:
+            return
+        try:
+            self._http.call("DELETE", path, params=_if_unchanged(found))
+        except (Conflict, Missing):
+            return  # it is another's by now
+
+    def save_conversation(self, conversation_id: str, turns_json: str, *, now: float) -> None:
+        """Keeps the turns in place of earlier ones."""
+        entry = {"kind": "conversation", "payload": {"id": conversation_id, "turns": turns_json, "saved_at": now}}
+        self._http.call("PUT", self._path("conversation", conversation_id), body=entry)
+
+    def load_conversation(self, conversation_id: str) -> str | None:
+        """The turns, or None."""
+        found = self._http.get(self._path("conversation", conversation_id))
+        return None if found is None else str(found["_source"]["payload"]["turns"])
+
+    def delete_conversation(self, conversation_id: str) -> None:
+        """Forgets the conversation."""
+        self._delete("conversation", conversation_id)
+
+    def _delete(self, kind: str, key: str) -> None:
+        if self._http.get(self._path(kind, key), params={"_source": "false"}) is None:
+            return
+        try:
+            self._http.call("DELETE", self._path(kind, key), params=_AT_ONCE)
+        except Missing:
+            return  # another was faster
+
+    def _path(self, kind: str, key: str) -> str:
+        # An id has at most 512 bytes, and a key may be any text.
+        digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+        return f"/{self._index}/_doc/{kind}-{digest}"
+
+
+def _if_unchanged(found: Json) -> dict[str, str]:
+    return {"if_seq_no": str(found["_seq_no"]), "if_primary_term": str(found["_primary_term"])}
+
+
+def _failure(payload: Json) -> Failure:
+    return Failure(
+        uri=payload["uri"],
+        name=payload["name"],
+        kind=payload["kind"],
+        message=payload["message"],
+        hint=payload["hint"],
+        failed_at=moment(payload["failed_at"]),
+    )
