@@ -34,7 +34,8 @@ def _is_named(name: str, text: str) -> bool:
 
 def _stands_in(name: str, text: str) -> bool:
     """Whole name only: `report.pdf` does not stand in `annual_report.pdf`."""
-    return re.search(rf"(?<![\w./-]){re.escape(name)}(?![\w-]|\.\w)", text) is not None
+    # The plain look-up first: a library has thousands of names, and a question holds one of them or none.
+    return name in text and re.search(rf"(?<![\w./-]){re.escape(name)}(?![\w-]|\.\w)", text) is not None
 
 
 def _fold(text: str) -> str:

@@ -12,19 +12,19 @@ from localrag.retrieval.fusion import WeightedList, fuse, leg_weights
 def test_score_is_the_sum_of_reciprocal_ranks() -> None:
     lists = [WeightedList(ids=["a", "b", "c"]), WeightedList(ids=["c", "a"])]
     assert fuse(lists) == [
-        ("a", pytest.approx(1 / 61 + 1 / 62)),
-        ("c", pytest.approx(1 / 63 + 1 / 61)),
-        ("b", pytest.approx(1 / 62)),
+        ("a", pytest.approx(1 / 11 + 1 / 12)),
+        ("c", pytest.approx(1 / 13 + 1 / 11)),
+        ("b", pytest.approx(1 / 12)),
     ]
 
 
 def test_weights_multiply_each_lists_vote() -> None:
     lists = [WeightedList(ids=["a"], weight=0.5), WeightedList(ids=["b"], weight=1.5)]
-    assert fuse(lists) == [("b", pytest.approx(1.5 / 61)), ("a", pytest.approx(0.5 / 61))]
+    assert fuse(lists) == [("b", pytest.approx(1.5 / 11)), ("a", pytest.approx(0.5 / 11))]
 
 
 def test_k_is_a_parameter() -> None:
-    assert fuse([WeightedList(ids=["a"])], k=10) == [("a", pytest.approx(1 / 11))]
+    assert fuse([WeightedList(ids=["a"])], k=60) == [("a", pytest.approx(1 / 61))]
 
 
 def test_an_empty_list_punishes_nobody() -> None:
@@ -32,8 +32,11 @@ def test_an_empty_list_punishes_nobody() -> None:
     assert fuse([WeightedList(ids=["a", "b"]), WeightedList(ids=[])]) == alone
 
 
-def test_equal_scores_are_ordered_by_id() -> None:
-    assert [chunk_id for chunk_id, _ in fuse([WeightedList(ids=["z"]), WeightedList(ids=["a"])])] == ["a", "z"]
+def test_of_equal_scores_the_first_lists_order_decides() -> None:
+    first, second = WeightedList(ids=["z", "a", "m"]), WeightedList(ids=["a", "z", "b", "m"])
+    # z and a: 1/11 + 1/12 each; m: 1/13 + 1/14; b: 1/13.
+    assert [chunk_id for chunk_id, _ in fuse([first, second])] == ["z", "a", "m", "b"]
+    assert [chunk_id for chunk_id, _ in fuse([second, first])] == ["a", "z", "m", "b"]
 
 
 def test_a_list_of_weight_zero_adds_no_ids() -> None:
