@@ -7,6 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
+from localrag.parsing.lists import counter_text
 from localrag.parsing.ooxml import Package
 
 W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
@@ -14,8 +15,6 @@ W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _MAX_STYLE_CHAIN = 20  # a style based on itself, directly or not, must not hang the reader
 _HEADING = re.compile(r"heading ([1-9])", re.IGNORECASE)
 _BODY_LEVEL = 9  # Word's outline level of body text
-_ROMAN = ((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl"),
-          (10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i"))  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,19 +177,6 @@ def _number_text(pattern: str, counts: dict[int, int], levels: dict[int, _Level]
     def counter(match: re.Match[str]) -> str:
         level = int(match[1]) - 1
         shape = levels.get(level, _Level(format="decimal"))
-        return _counter(counts.get(level, shape.start), shape.format)
+        return counter_text(counts.get(level, shape.start), shape.format)
 
     return re.sub(r"%([1-9])", counter, pattern).strip()
-
-
-def _counter(value: int, shape: str) -> str:
-    if shape in ("lowerLetter", "upperLetter") and value > 0:
-        letters = chr(ord("a") + (value - 1) % 26) * ((value - 1) // 26 + 1)  # Word goes on with aa, bb
-        return letters.upper() if shape == "upperLetter" else letters
-    if shape in ("lowerRoman", "upperRoman") and 0 < value < 4000:
-        text, rest = "", value
-        for size, numeral in _ROMAN:
-            count, rest = divmod(rest, size)
-            text += numeral * count
-        return text.upper() if shape == "upperRoman" else text
-    return f"{value:02d}" if shape == "decimalZero" else str(value)
