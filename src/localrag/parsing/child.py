@@ -183,7 +183,10 @@ def _await_end(process: subprocess.Popen[bytes]) -> None:
     deadline = time.monotonic() + _END_TIMEOUT_S
     while process.returncode is None and time.monotonic() < deadline:
         if hasattr(os, "waitid"):
-            if os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None:
+            try:
+                if os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None:
+                    return
+            except ChildProcessError:  # the timer that killed it has reaped it in this moment
                 return
         elif process.poll() is not None:
             return

@@ -23,8 +23,8 @@ class FrameTooLarge(ProtocolError):
 
 def write_json(stream: IO[bytes], value: object) -> None:
     """Sends the value as one frame."""
-    # Lone surrogates have no UTF-8; dispatch removed those in text, these could only be in an error message.
-    _write(stream, JSON, json.dumps(value, ensure_ascii=False).encode("utf-8", errors="replace"))
+    # A path whose bytes are no UTF-8 holds lone surrogates, and must arrive as it is.
+    _write(stream, JSON, json.dumps(value, ensure_ascii=False).encode("utf-8", errors="surrogatepass"))
 
 
 def write_raw(stream: IO[bytes], payload: bytes) -> None:
@@ -43,7 +43,7 @@ def read_json(stream: IO[bytes], limit: int) -> dict[str, Any] | None:
     if payload is None:
         return None
     try:
-        value = json.loads(payload)
+        value = json.loads(payload.decode("utf-8", errors="surrogatepass"))
     except ValueError as error:
         raise ProtocolError("a frame holds no JSON") from error
     if not isinstance(value, dict):
@@ -107,7 +107,12 @@ def document_from_json(value: dict[str, Any]) -> ParsedDocument:
 
 def error_to_json(error: DocumentError) -> dict[str, str]:
     """The error as plain JSON values; its class is named by its kind."""
-    return {"kind": error.kind, "message": error.message, "hint": error.hint}
+    # A library's message may quote text with lone surrogates; dispatch removed those in the document's text.
+    return {"kind": error.kind, "message": _storable(error.message), "hint": _storable(error.hint)}
+
+
+def _storable(text: str) -> str:
+    return text.encode("utf-8", errors="replace").decode("utf-8")
 
 
 def error_from_json(value: dict[str, str], path: str) -> DocumentError:

@@ -43,6 +43,10 @@ def _print(megabytes: str) -> str:
     return "printed"
 
 
+def _complain(_: str) -> str:
+    raise ValueError("odd \udcff")
+
+
 def _orphan(pid_file: str) -> str:
     program = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     Path(pid_file).write_text(str(program.pid))
@@ -103,6 +107,7 @@ COMMANDS = {
     "nice": lambda _: str(os.nice(0)),
     "modules": lambda _: " ".join(sys.modules),
     "write": _write,
+    "complain": _complain,
     "odd": lambda _: "nul \x00 and surrogate \ud800 end",
     "blank": lambda _: " \n\u200b| --- |\n",
 }

@@ -24,6 +24,7 @@ from localrag.errors import (
     ParseTimeout,
     UnreadableDocument,
 )
+from localrag.parsing.child import _await_end
 from localrag.parsing.isolated import IsolatedParser
 from localrag.parsing.source import Limits
 
@@ -157,6 +158,26 @@ def test_a_file_cannot_fill_the_disk(ask: Ask, tmp_path: Path) -> None:
 
 def test_text_is_made_storable(ask: Ask) -> None:
     assert ask("odd") == "nul  and surrogate \ufffd end"
+
+
+def test_a_file_whose_name_is_not_utf8_is_read(parser: IsolatedParser, tmp_path: Path) -> None:
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/bad\xff\xfe name.txt"))
+    path.write_text("The rent is 120 euros.")
+    assert parser.parse(path, name="bad\ufffd\ufffd name.txt").pages[0].markdown == "The rent is 120 euros."
+
+
+def test_a_child_that_is_reaped_while_its_end_is_awaited_is_gone() -> None:
+    # As when the timer's thread kills and reaps it just before this one looks: this process has not noticed yet.
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    os.waitpid(process.pid, 0)
+    assert process.returncode is None
+    _await_end(process)
+
+
+def test_an_error_message_can_be_stored(ask: Ask) -> None:
+    with pytest.raises(UnreadableDocument) as caught:
+        ask("complain")
+    assert caught.value.message.encode() == b"commands.mock could not be read: ValueError: odd ?."
 
 
 def test_a_child_is_kept_between_files_and_replaced_after_some(tmp_path: Path) -> None:
