@@ -34,6 +34,7 @@ TYPES = {
     "msg",
     "eml",
     "rtf",
+    "odt",
     "txt",
     "md",
 }

@@ -20,10 +20,14 @@ _OOXML_MAIN = (
     (re.compile(rb"(spreadsheetml|ms-excel)\.(sheet|template)[.\w]*main\+xml", re.IGNORECASE), "xlsx"),
 )
 _OOXML_FOLDERS = (("word/", "docx"), ("ppt/", "pptx"), ("xl/", "xlsx"))
+# What OpenDocument packages say they are, in a member of its own or in their list of members; templates included.
+_MANIFEST = "META-INF/manifest.xml"
+_ODF = re.compile(rb"application/vnd\.oasis\.opendocument\.(text|spreadsheet|presentation|graphics)\b")
+_ODF_KINDS = {"text": "odt", "spreadsheet": "ods", "presentation": "odp", "graphics": "odg"}
 
 
 def zip_format(path: Path, name: str, limits: Limits) -> str:
-    """`docx`, `pptx`, `xlsx`, `epub` or `zip`, told from the archive's central directory.
+    """`docx`, `pptx`, `xlsx`, `odt`, `ods`, `odp`, `odg`, `epub` or `zip`, told from the archive's central directory.
 
     Raises:
         UnreadableDocument: the archive is damaged or cut off.
@@ -40,8 +44,11 @@ def zip_format(path: Path, name: str, limits: Limits) -> str:
             if kinds:
                 return kinds[0]
         mimetype = _head(archive, "mimetype", name) if "mimetype" in members else b""
+        manifest = _head(archive, _MANIFEST, name) if _MANIFEST in members and not mimetype else b""
+    if kind := _ODF.search(mimetype or manifest):
+        return _ODF_KINDS[kind[1].decode()]
     if b"opendocument" in mimetype or b"sun.xml" in mimetype:
-        raise _unsupported(name, "OpenDocument file", "Save it as .docx, .pptx or .xlsx")
+        raise _unsupported(name, "OpenDocument file of a rare kind", "Save it as .odt, .ods or .odp")
     return "epub" if b"epub" in mimetype or "META-INF/container.xml" in members else "zip"
 
 

@@ -176,7 +176,7 @@ def _text_in_disguise(name: str, named: Format, text: str) -> str:
     if named.name in ("xls", "xlsx") and len(lines) > 1 and all("\t" in line for line in lines):
         return "tsv"
     raise UnreadableDocument(
-        f"{name} is not a {named.binary} file: its content is plain text.",
+        f"{name} is no {named.binary} file: its content is plain text.",
         path=name,
         hint="The file is damaged or has the wrong extension. If the text is what you want, rename it to .txt.",
     )
@@ -226,7 +226,7 @@ def _binary_problem(name: str, named: Format | None) -> DocumentError:
         return _unsupported(name, "unknown binary data")
     if named.binary:
         return UnreadableDocument(
-            f"{name} is damaged: it does not begin like a {named.binary} file.",
+            f"{name} is damaged: it does not begin as {named.binary} files do.",
             path=name,
             hint="Fetch or export the file again.",
         )

@@ -16,7 +16,7 @@ from localrag.parsing.malformed import unreadable
 from localrag.parsing.ooxml import Package, open_package
 from localrag.parsing.printed_pages import AUTHORED_BREAK, PageCollector, as_text, is_page_number
 from localrag.parsing.source import Source
-from localrag.parsing.tables import TABLE_CHARS, markdown_table
+from localrag.parsing.tables import TABLE_CHARS, joined_header, markdown_table
 from localrag.types import Page, ParsedDocument
 
 MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
@@ -228,7 +228,7 @@ def _pieces(rows: list[TableRow]) -> Iterator[tuple[str, list[tuple[str, ...]]]]
         The breaks before the piece, and its rows, header first.
     """
     heads = max(1, next((i for i, row in enumerate(rows) if not row.header), len(rows)))
-    header = _joined([row.cells for row in rows[:heads]])
+    header = joined_header([row.cells for row in rows[:heads]])
     breaks = "".join(row.breaks for row in rows[:heads])
     piece: list[tuple[str, ...]] = []
     chars = 0
@@ -241,10 +241,3 @@ def _pieces(rows: list[TableRow]) -> Iterator[tuple[str, list[tuple[str, ...]]]]
         piece.append(row.cells if not row.spans_all else row.cells[:1])
         chars += size
     yield breaks, [header, *piece]
-
-
-def _joined(rows: list[tuple[str, ...]]) -> tuple[str, ...]:
-    """Several header rows as one: the different names of a column, top down."""
-    width = max(len(row) for row in rows)
-    columns = ([row[i] for row in rows if i < len(row) and row[i]] for i in range(width))
-    return tuple(" / ".join(dict.fromkeys(names)) for names in columns)

@@ -27,6 +27,7 @@ def _format(extensions: str, media_type: str, module: str, binary: str = "") -> 
 
 
 _OOXML = "application/vnd.openxmlformats-officedocument"
+_ODF = "application/vnd.oasis.opendocument"
 
 _DOCUMENTS = (
     _format("pdf", "application/pdf", "pdf", "PDF"),
@@ -34,6 +35,10 @@ _DOCUMENTS = (
     _format("pptx pptm ppsx ppsm potx potm", f"{_OOXML}.presentationml.presentation", "pptx", "PowerPoint"),
     _format("xlsx xlsm xltx xltm", f"{_OOXML}.spreadsheetml.sheet", "xlsx", "Excel"),
     _format("xls", "application/vnd.ms-excel", "xls", "Excel"),
+    _format("odt ott", f"{_ODF}.text", "odt", "OpenDocument"),
+    _format("ods ots", f"{_ODF}.spreadsheet", "ods", "OpenDocument"),
+    _format("odp otp", f"{_ODF}.presentation", "odp", "OpenDocument"),
+    _format("odg", f"{_ODF}.graphics", "odp", "OpenDocument"),
     _format("rtf", "application/rtf", "rtf_file", "rich text"),
     _format("csv", "text/csv", "delimited"),
     _format("tsv tab", "text/tab-separated-values", "delimited"),

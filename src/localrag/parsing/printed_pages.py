@@ -136,7 +136,7 @@ class PageCollector:
     def _put(self, text: str, tight: bool) -> None:
         if text.strip():
             self._authored_pending = False
-            self._sheets[-1].blocks.append(_Block(text.strip("\n"), tight))
+            self._sheets[-1].blocks.append(_Block(text.strip("\n").rstrip(" "), tight))
 
 
 def list_marker(number: str) -> str:

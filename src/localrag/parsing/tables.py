@@ -53,3 +53,10 @@ def markdown_table(rows: Sequence[Sequence[str]]) -> str:
     lines = [row_line(row, len(columns)) for row in kept]
     lines.insert(1, rule_line(len(columns)))
     return "\n".join(lines)
+
+
+def joined_header(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """Several header rows as one: the different names of a column, top down."""
+    width = max(len(row) for row in rows)
+    columns = ([row[i] for row in rows if i < len(row) and row[i]] for i in range(width))
+    return tuple(" / ".join(dict.fromkeys(names)) for names in columns)

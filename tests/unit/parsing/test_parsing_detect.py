@@ -17,6 +17,7 @@ from localrag.parsing.detect import detect, extension
 from localrag.parsing.formats import BY_EXTENSION, FORMATS, SUPPORTED_TYPES
 from localrag.parsing.source import Limits
 
+ODF = "application/vnd.oasis.opendocument"
 OFFICE = "application/vnd.openxmlformats-officedocument"
 
 
@@ -95,6 +96,10 @@ NOTEBOOK = json.dumps({"cells": [], "metadata": {}, "nbformat": 4, "nbformat_min
         ("conf.yml", b"a: 1", "yaml"),
         ("Makefile", b"all:\n\techo", "txt"),
         ("server.log", b"12:00 up", "txt"),
+        ("a.odt", _zip({"mimetype": f"{ODF}.text"}), "odt"),
+        ("a.zip", _zip({"mimetype": f"{ODF}.spreadsheet-template"}), "ods"),
+        ("a.ods", _zip({"META-INF/manifest.xml": f'<m t="{ODF}.presentation"/>'}), "odp"),
+        ("a.odg", _zip({"mimetype": f"{ODF}.graphics"}), "odg"),
         ("a.rtf", b"{\\rtf1 x}", "rtf"),
         ("a.doc", b"\n{\\rtf1 x}", "rtf"),
         ("a.eml", b"Subject: x\n\ny", "eml"),
@@ -133,7 +138,8 @@ BINARY = random.Random(3).randbytes(5000)
         ("a.doc", b"Subject: x\n\ny", UnsupportedDocument, "Word 97-2003"),
         ("a.mp3", b"ID3\x03" + BINARY, UnsupportedDocument, "sound"),
         ("a.rtf", b"just words", UnreadableDocument, "plain text"),
-        ("a.odt", _zip({"mimetype": "application/vnd.oasis.opendocument.text"}), UnsupportedDocument, "OpenDocument"),
+        ("a.odf", _zip({"mimetype": f"{ODF}.formula"}), UnsupportedDocument, "OpenDocument"),
+        ("a.odt", b"not a zip", UnreadableDocument, "plain text"),
         ("a.xlsb", _zip({"xl/workbook.bin": "x"}), UnsupportedDocument, "xlsb"),
         ("a.txt", BINARY, UnreadableDocument, "binary data"),
         ("a.csv", b"\x00\x01\x02" * 50, UnreadableDocument, "binary data"),
