@@ -31,11 +31,14 @@ class Catalog:
         self._uploads = uploads
 
     def find(self, id_or_name: str) -> list[Document]:
-        """The document with this id, or else all with this name."""
-        by_id = self._index.get_document(id_or_name)
+        """The document with this id, or else all with this name, as it is on disk or as it is shown."""
+        if not id_or_name.strip():
+            return []
+        shown = printable(id_or_name)  # what a document is called here, and free of bytes that no index takes
+        by_id = self._index.get_document(shown)
         if by_id is not None:
             return [by_id]
-        return [document for document in self._index.documents() if document.name == id_or_name]
+        return [document for document in self._index.documents() if document.name == shown]
 
     def ids(self, ids_or_names: Iterable[str]) -> frozenset[DocumentId]:
         """The ids of all documents with these ids or names.

@@ -18,6 +18,8 @@ from localrag.types import Chunk, Document, DocumentId, Failure, Page, ParsedDoc
 
 logger = logging.getLogger(__name__)
 
+_MEGABYTE = 1024 * 1024  # as LOCALRAG_MAX_FILE_MB counts
+
 OutcomeStatus: TypeAlias = Literal["indexed", "skipped", "failed"]
 
 
@@ -139,8 +141,9 @@ class Ingestor:
         if size == 0:
             raise EmptyDocument(f"{source.name} is empty (0 bytes).", path=source.name, hint="Check the original.")
         if size > self._max_file_bytes:
+            limit = self._max_file_bytes / _MEGABYTE
             raise DocumentTooLarge(
-                f"{source.name} has {size / 1e6:,.0f} MB, over the limit of {self._max_file_bytes / 1e6:,.0f} MB.",
+                f"{source.name} has {size / _MEGABYTE:,.0f} MB, over the limit of {limit:,.0f} MB.",
                 path=source.name,
                 hint="Split the file, or raise LOCALRAG_MAX_FILE_MB.",
             )

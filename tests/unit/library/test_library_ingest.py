@@ -60,7 +60,7 @@ class PageChunker:
 class Library:
     """An Ingestor on a memory index, with short names for what the tests ask."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, max_file_bytes: int = 1000) -> None:
         model = EmbeddingModel(name="m", revision="1", dimension=2, max_tokens=16)
         self.index = MemoryIndex(IndexHeader(model=model, chunk_tokens=64, chunk_overlap_tokens=0))
         self.parser = LineParser()
@@ -72,7 +72,7 @@ class Library:
             chunker=PageChunker(),
             markdown=MarkdownFiles(self.markdown),
             uploads=folder / "uploads",
-            max_file_bytes=1000,
+            max_file_bytes=max_file_bytes,
             now=lambda: NOW,
         )
 
@@ -182,6 +182,16 @@ def test_a_file_without_use_is_never_indexed(library: Library, text: str, kind: 
     assert outcome.error is not None
     assert (outcome.status, outcome.error.kind) == ("failed", kind)
     assert library.index.documents() == []
+
+
+def test_a_size_is_told_in_the_unit_of_the_setting(tmp_path: Path) -> None:
+    big = Library(tmp_path, max_file_bytes=512 * 1024 * 1024)  # LOCALRAG_MAX_FILE_MB=512
+    path = tmp_path / "big.txt"
+    with path.open("wb") as stream:
+        stream.truncate(2 * 1024 * 1024 * 1024)
+    error = big.take("big.txt").error
+    assert error is not None
+    assert error.message == "big.txt has 2,048 MB, over the limit of 512 MB."
 
 
 def test_a_file_that_is_gone_is_unreadable(library: Library) -> None:
