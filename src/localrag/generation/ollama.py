@@ -20,6 +20,8 @@ SERVICE = "Ollama"
 _CONNECT_TIMEOUT_S = 5.0
 # Health checks wait no longer than this: the server answers them at once even while it generates.
 _CHECK_TIMEOUT_S = 5.0
+# Ollama sends a token a part and stops at `num_predict`; a server that does neither must not fill the memory.
+_MOST_PARTS = 4
 # Equal prompts give equal answers.
 _SEED = 0
 
@@ -94,6 +96,7 @@ class OllamaLLM:
     def _contents(self, messages: Sequence[Message], generation: Generation) -> Iterator[str]:
         """The text of each part as the server sends it. The model's `thinking` field is not read."""
         finished = False
+        most = _MOST_PARTS * generation.max_tokens
         parts = self._client().chat(
             model=self._model,
             messages=[{"role": message.role, "content": message.content} for message in messages],
@@ -102,7 +105,9 @@ class OllamaLLM:
             options=self._options(generation),
             keep_alive=self._keep_alive,
         )
-        for part in parts:
+        for count, part in enumerate(_checked(parts), start=1):
+            if count > most:
+                raise self._failed(f"{SERVICE} at {self._host} did not stop after {generation.max_tokens} tokens.")
             finished = finished or bool(part.done)
             if part.message.content:
                 yield part.message.content
@@ -150,7 +155,8 @@ class OllamaLLM:
             tags = client.get(f"{url}/api/tags").raise_for_status().json()
         if not isinstance(version, dict) or not isinstance(tags, dict):
             raise ValueError("the replies of /api/version and /api/tags are no JSON objects")
-        names = [str(entry.get("name", "")) for entry in tags.get("models") or []]
+        entries = tags.get("models") or []
+        names = [str(entry.get("name", "")) for entry in entries if isinstance(entry, dict)]
         return str(version.get("version", "unknown")), names
 
     def _model_check(self, installed: Sequence[str]) -> Check:
@@ -161,7 +167,10 @@ class OllamaLLM:
 
     def _locality(self) -> list[Check]:
         """A warning when questions and passages leave this machine; nothing when they do not."""
-        hostname = urlsplit(self._host).hostname or ""
+        try:
+            hostname = urlsplit(self._host).hostname or ""
+        except ValueError:  # no URL: nothing can be sent there, and the server check says so
+            return []
         if _is_loopback(hostname):
             return []
         return [
@@ -232,6 +241,14 @@ def _foreign_errors() -> tuple[type[Exception], ...]:
         OSError,
         ValueError,
     )
+
+
+def _checked(parts: Iterator[ollama.ChatResponse]) -> Iterator[ollama.ChatResponse]:
+    """The parts; a line of JSON that is no object, on which ollama's client stumbles, is a ValueError."""
+    try:
+        yield from parts
+    except (AttributeError, TypeError) as error:
+        raise ValueError("a part of the reply is no JSON object") from error
 
 
 def _names_missing_model(message: str) -> bool:

@@ -34,6 +34,7 @@ class Script:
     headers: dict[str, str] = field(default_factory=dict)
     hang_up: bool = False
     models: list[str] = field(default_factory=list)
+    listed: Any = None
     requests: list[dict[str, Any]] = field(default_factory=list)
     url: str = ""
     done: threading.Event = field(default_factory=threading.Event)
@@ -55,7 +56,7 @@ def handler_for(script: Script) -> type[BaseHTTPRequestHandler]:
             if self.path == "/api/version":
                 self._json({"version": "0.6.5"})
             else:
-                self._json({"models": [{"name": name} for name in script.models]})
+                self._json({"models": script.listed or [{"name": name} for name in script.models]})
 
         def do_POST(self) -> None:
             script.requests.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
@@ -230,6 +231,38 @@ def test_a_reply_that_breaks_off_keeps_its_pieces(script: Script, ending: dict[s
     assert next(stream) == "It is "
     with pytest.raises(BackendError):
         list(stream)
+
+
+@pytest.mark.parametrize("line", ["null", "[]", "7", '{"message": null}', '{"message": {"content": 5}}', "no json"])
+def test_a_reply_of_another_shape_is_a_failure_of_the_service(script: Script, line: str) -> None:
+    script.lines = [part("It is "), line]
+    pieces = OllamaLLM(host=script.url, model="m").stream(ASKED, SMALL)
+    assert next(pieces) == "It is "
+    with pytest.raises(BackendError):
+        next(pieces)
+
+
+def test_a_reply_that_never_ends_is_ended(script: Script) -> None:
+    script.lines = [part("duck ")] * 300  # more than 4 parts for each of the 64 tokens asked for: 256
+    pieces = OllamaLLM(host=script.url, model="m").stream(ASKED, SMALL)
+    with pytest.raises(BackendError, match="did not stop after 64 tokens"):
+        for count, _ in enumerate(pieces, start=1):
+            assert count <= 256
+
+
+@pytest.mark.parametrize("listed", ["llama3", ["llama3"], {"llama3": 1}])
+def test_a_list_of_models_of_another_shape_holds_none(script: Script, listed: Any) -> None:
+    script.listed = listed
+    checks = {check.name: check for check in OllamaLLM(host=script.url, model="llama3").check()}
+    assert (checks["Ollama"].ok, checks["Language model"].ok) == (True, False)
+
+
+@pytest.mark.parametrize("host", ["http://127.0.0.1:99999", "http://:::", "http://[::1", "foo://bar:1"])
+def test_an_address_that_is_none_is_told(host: str) -> None:
+    llm = OllamaLLM(host=host, model="m")
+    with pytest.raises(BackendError):
+        list(llm.stream(ASKED, SMALL))
+    assert not all(check.ok for check in llm.check())
 
 
 def test_a_reader_that_stops_early_ends_the_request(script: Script) -> None:
