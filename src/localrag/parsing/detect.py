@@ -62,6 +62,8 @@ _MAIL_HEADERS = (
     re.compile(r"^From: ", re.I | re.M),
     re.compile(r"^(?:Message-ID|Received|MIME-Version): ", re.I | re.M),
 )
+_CONTENT_LINES = re.compile(r"\s*BEGIN:(VCARD|VCALENDAR)\s*\n", re.IGNORECASE)
+_CONTENT_LINES_KINDS = {"VCARD": "vcf", "VCALENDAR": "ics"}
 _NBFORMAT = re.compile(rb'"nbformat"\s*:\s*\d')
 
 
@@ -132,6 +134,8 @@ def _text_format(path: Path, name: str, head: bytes) -> str:
     markup = _markup_format(text)
     if markup is not None and not (named and _may_hold(named, markup)):
         return markup
+    if kind := _CONTENT_LINES.match(text):
+        return _CONTENT_LINES_KINDS[kind[1].upper()]
     if named is None:
         return _unnamed_text(path, text)
     if named.binary:

@@ -50,6 +50,8 @@ _DOCUMENTS = (
     _format("zip", "application/zip", "zipped", "zip"),
     _format("eml", "message/rfc822", "eml"),
     _format("mbox mbx", "application/mbox", "mbox"),
+    _format("vcf vcard", "text/vcard", "vcf"),
+    _format("ics ical vcs", "text/calendar", "ics"),
     _format("msg", "application/vnd.ms-outlook", "msg", "Outlook"),
     _format("txt text log", "text/plain", "text"),
     _format("md markdown mdown mkd", "text/markdown", "markdown"),
