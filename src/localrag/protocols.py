@@ -243,6 +243,10 @@ class ConversationStore(Protocol):
 class Library(SearchIndex, ConversationStore, Protocol):
     """What the app keeps everything in: search, conversations and upkeep."""
 
+    def document_vectors(self, document_id: DocumentId) -> dict[str, Vectors]:
+        """The vectors of the document's texts by text hash, `(dimension,)` float32 each; those made so far."""
+        ...
+
     def purge(self) -> bool:
         """Does away with what is left of deleted text; False when some of it has to wait."""
         ...

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from localrag.evaluation.benchmark import Evaluation
     from localrag.library.catalog import Deletion
     from localrag.library.ingest import Outcome
+    from localrag.library.migration import Migration
 
 Json: TypeAlias = dict[str, Any]
 
@@ -163,6 +164,19 @@ def evaluation_json(evaluation: Evaluation) -> Json:
         "metrics": dict(evaluation.metrics),
         "by_mode": {mode: dict(measures) for mode, measures in evaluation.by_mode.items()},
         "seconds": round(evaluation.seconds, 3),
+    }
+
+
+def migration_json(migration: Migration) -> Json:
+    """`migrate --json`."""
+    return {
+        "documents": migration.documents,
+        "copied": migration.copied,
+        "chunks": migration.chunks,
+        "vectors": migration.vectors,
+        "searches": migration.searches,
+        "agreement": round(migration.agreement, 4),
+        "problems": list(migration.problems),
     }
 
 

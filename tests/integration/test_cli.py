@@ -319,3 +319,34 @@ def test_a_folder_that_cannot_be_written_is_one_clear_message(tmp_path: Path) ->
     assert "LOCALRAG_DATA_DIR" in done.stderr
     assert "Traceback" not in done.stderr
     assert stat.S_ISREG(blocked.stat().st_mode)
+
+
+def test_migrate_copies_the_library_and_says_what_it_did(folder: Path, tmp_path: Path) -> None:
+    data("ingest", str(folder))
+    source = f"sqlite:///{os.environ['LOCALRAG_DATA_DIR']}/localrag.db"
+    target = f"sqlite:///{tmp_path}/copy.db"
+    result = data("migrate", "--from", source, "--to", target)
+    assert (result["documents"], result["copied"], result["agreement"], result["problems"]) == (3, 3, 1.0, [])
+    assert result["vectors"] == result["chunks"]
+    again = run("migrate", "--from", source, "--to", target)
+    assert (again.returncode, "0 documents and 0 vectors copied now" in again.stdout) == (0, True)
+    nothing = run("migrate", "--from", f"sqlite:///{tmp_path}/none.db", "--to", target)
+    assert nothing.returncode == 2
+    assert "There is no library at" in nothing.stderr
+    same = run("migrate", "--from", source, "--to", source)
+    assert same.returncode == 2
+    assert "Name two places" in same.stderr
+
+
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("http://127.0.0.1:9", "docker compose up -d opensearch"),
+        ("ftp://x", "sqlite:///PATH"),
+    ],
+)
+def test_an_index_that_cannot_be_opened_says_what_to_do(url: str, told: str) -> None:
+    done = run("documents", env={"LOCALRAG_INDEX_URL": url})
+    assert done.returncode == 2
+    assert told in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr

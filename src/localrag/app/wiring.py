@@ -54,31 +54,50 @@ def index(settings: Settings, embedder: Embedder, *, reset: bool = False) -> Lib
         IndexMismatchError: it was built with other parameters, and `reset` is off.
         BackendUnavailable: OpenSearch does not answer.
     """
-    url = settings.resolved_index_url
     header = IndexHeader(
         model=embedder.model,
         chunk_tokens=settings.chunk_tokens,
         chunk_overlap_tokens=settings.chunk_overlap_tokens,
     )
+    return open_index(settings.resolved_index_url, settings, header, reset=reset)
+
+
+def open_index(url: str, settings: Settings, header: IndexHeader, *, reset: bool = False) -> Library:
+    """The index at this URL; its name, user and copies are those of the settings. Raises as `index` does."""
+    if path := _sqlite_path(url):
+        return SqliteIndex.reset(path, header) if reset else SqliteIndex.open(path, header)
+    make = OpenSearchIndex.reset if reset else OpenSearchIndex.open
+    copies = Copies(shards=settings.index_shards, replicas=settings.index_replicas)
+    return make(url, settings.index_name, header, copies=copies, **_credentials(settings))
+
+
+def stored_header(url: str, settings: Settings) -> IndexHeader | None:
+    """What the index at this URL was built with; None when there is none. Changes nothing, raises as `index` does."""
+    if path := _sqlite_path(url):
+        return SqliteIndex.read_header(path)
+    return OpenSearchIndex.read_header(url, settings.index_name, **_credentials(settings))
+
+
+def _sqlite_path(url: str) -> Path | None:
+    """The file of a `sqlite:///` URL, None when it is an OpenSearch address, else SettingsError."""
     scheme, _, path = url.partition(":///")
     if scheme == "sqlite" and path:
-        return SqliteIndex.reset(Path(path), header) if reset else SqliteIndex.open(Path(path), header)
+        return Path(path)
     if url.startswith(("http://", "https://")):
-        make = OpenSearchIndex.reset if reset else OpenSearchIndex.open
-        return make(
-            url,
-            settings.index_name,
-            header,
-            user=settings.index_user,
-            password=settings.index_password.get_secret_value(),
-            ca_file=settings.index_ca_file,
-            copies=Copies(shards=settings.index_shards, replicas=settings.index_replicas),
-        )
+        return None
     raise SettingsError(
         f"LOCALRAG_INDEX_URL={url} is not an index this version opens.",
         hint="Use sqlite:///PATH, or http(s)://HOST:PORT for OpenSearch, or leave it empty for the index in "
         "LOCALRAG_DATA_DIR.",
     )
+
+
+def _credentials(settings: Settings) -> dict[str, str]:
+    return {
+        "user": settings.index_user,
+        "password": settings.index_password.get_secret_value(),
+        "ca_file": settings.index_ca_file,
+    }
 
 
 def llm(settings: Settings) -> LLM:

@@ -290,6 +290,28 @@ def evaluate(
         output.evaluation(result)
 
 
+@app.command()
+def migrate(
+    source: Annotated[str, typer.Option("--from", metavar="URL", help="sqlite:///PATH or http(s)://HOST:PORT.")],
+    target: Annotated[str, typer.Option("--to", metavar="URL", help="The same; made when there is none.")],
+    as_json: AsJson = False,
+) -> None:
+    """Copy the library to another index, without parsing or embedding again; run it again to go on."""
+    from localrag import views
+    from localrag.app.migrating import migrate_library
+    from localrag.cli import output
+    from localrag.settings import load_settings
+
+    with _exit_on_error(), output.migration_bar() as bar:
+        result = migrate_library(source, target, load_settings(), on_progress=bar.show)
+    if as_json:
+        output.emit_json(views.migration_json(result))
+    else:
+        output.migration(result)
+    if result.problems:
+        raise typer.Exit(1)
+
+
 @models_app.command("list")
 def models_list(as_json: AsJson = False) -> None:
     """List the embedding models that can be used now."""

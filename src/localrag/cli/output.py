@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from localrag.library.catalog import Deletion
     from localrag.library.embedding_queue import EmbedProgress
     from localrag.library.ingest import Outcome
+    from localrag.library.migration import Migration, MigrationProgress
 
 _PREVIEW_CHARS = 240
 
@@ -218,6 +219,36 @@ def evaluation_bar() -> Iterator[EvaluationBar]:
     """A progress bar that lives as long as the block."""
     with _bar() as progress:
         yield EvaluationBar(progress)
+
+
+def migration(result: Migration) -> None:
+    """What was copied, how the two libraries compare, and what does not agree."""
+    _stdout().print(
+        f"{result.documents:,} documents and {result.chunks:,} chunks are there: {result.copied:,} documents and "
+        f"{result.vectors:,} vectors copied now."
+    )
+    _stdout().print(f"{result.searches} sample searches give the same by {result.agreement:.0%}.")
+    for problem in result.problems:
+        say(f"Not the same: {problem}. Run it again; if it stays, `localrag health` of either tells more.")
+
+
+class MigrationBar:
+    """A bar on stderr that follows the documents."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._task = progress.add_task("copying", total=None)
+
+    def show(self, state: MigrationProgress) -> None:
+        """Draws this state."""
+        self._progress.update(self._task, completed=state.done, total=state.total)
+
+
+@contextmanager
+def migration_bar() -> Iterator[MigrationBar]:
+    """A progress bar that lives as long as the block."""
+    with _bar() as progress:
+        yield MigrationBar(progress)
 
 
 class EmbedBar:

@@ -118,7 +118,17 @@ class OpenSearchIndex:
         return index
 
     @classmethod
-    def reset(cls, url: str, name: str, header: IndexHeader, **options: object) -> OpenSearchIndex:
+    def reset(
+        cls,
+        url: str,
+        name: str,
+        header: IndexHeader,
+        *,
+        user: str = "",
+        password: str = "",
+        ca_file: str = "",
+        copies: Copies | None = None,
+    ) -> OpenSearchIndex:
         """An empty library with this header in place of the present one, whatever that was built with.
 
         Conversations stay. Processes that have it open with another header get IndexMismatchError from then on.
@@ -126,16 +136,18 @@ class OpenSearchIndex:
         Raises:
             IndexMismatchError: it is another program's index, or of another schema version, and was left alone.
         """
-        present = cls.read_header(url, name, **options)
-        index = cls.open(url, name, present or header, **options)  # type: ignore[arg-type]
+        present = cls.read_header(url, name, user=user, password=password, ca_file=ca_file)
+        index = cls.open(url, name, present or header, user=user, password=password, ca_file=ca_file, copies=copies)
         index._header = header
         index.clear()
         return index
 
     @staticmethod
-    def read_header(url: str, name: str, **options: object) -> IndexHeader | None:
+    def read_header(
+        url: str, name: str, *, user: str = "", password: str = "", ca_file: str = ""
+    ) -> IndexHeader | None:
         """What the library was built with; None when there is none yet. Changes nothing."""
-        http = _http(url, options)
+        http = Http(connect(url, user=user, password=password, ca_file=ca_file), url)
         try:
             require_opensearch(http)
             return stored_header(http, Names(name))
@@ -143,9 +155,9 @@ class OpenSearchIndex:
             http.close()
 
     @staticmethod
-    def drop(url: str, name: str, **options: object) -> None:
+    def drop(url: str, name: str, *, user: str = "", password: str = "", ca_file: str = "") -> None:
         """Deletes the whole library, conversations and all."""
-        http = _http(url, options)
+        http = Http(connect(url, user=user, password=password, ca_file=ca_file), url)
         try:
             drop_library(http, Names(name))
         finally:
@@ -231,6 +243,9 @@ class OpenSearchIndex:
         rows = checked_vectors(vectors, self._header.model.dimension)
         self._require_epoch()
         return self._writes.add_vectors(rows)
+
+    def document_vectors(self, document_id: DocumentId) -> dict[str, Vectors]:
+        return self._reads.document_vectors(document_id)
 
     def acquire_lease(self, name: str, holder: str, ttl_s: float) -> bool:
         return self._notes.take_lease(name, holder, now=self._clock(), ttl_s=ttl_s)
@@ -341,9 +356,3 @@ class OpenSearchIndex:
         with self._lock:
             if changes >= self._counter[0]:
                 self._counter = (changes, time.monotonic())
-
-
-def _http(url: str, options: Mapping[str, object]) -> Http:
-    """A connection with those of the options that are about connecting."""
-    user, password, ca_file = (str(options.get(key, "")) for key in ("user", "password", "ca_file"))
-    return Http(connect(url, user=user, password=password, ca_file=ca_file, timeout_s=60.0), url)

@@ -42,7 +42,9 @@ class Transport(Protocol):
     def close(self) -> Any: ...
 
 
-def connect(url: str, *, user: str, password: str, ca_file: str, timeout_s: float, connections: int = 16) -> Transport:
+def connect(
+    url: str, *, user: str, password: str, ca_file: str, timeout_s: float = 60.0, connections: int = 16
+) -> Transport:
     """The client's transport; nothing is contacted yet.
 
     Args:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
-from localrag.index.opensearch_entries import KnownText, chunk_of, document_of, page_of
+from localrag.index.opensearch_entries import KnownText, chunk_of, document_of, page_of, vector_of
 from localrag.index.opensearch_filters import Query, any_value
 from localrag.index.opensearch_http import Http, Json
 from localrag.index.opensearch_schema import Names
 from localrag.index.opensearch_state import State
+from localrag.protocols import Vectors
 from localrag.types import Chunk, ChunkId, Document, DocumentId, Page, PendingText
 
 _Found = TypeVar("_Found")
@@ -62,6 +63,13 @@ class Reads:
         clauses: list[Query] = [{"term": {"kind": "chunk"}}, any_value("id", set(chunk_ids))]
         by_id = {source["id"]: chunk_of(source) for source in self.entries(clauses, sort="id")}
         return [by_id[chunk_id] for chunk_id in chunk_ids if chunk_id in by_id]
+
+    def document_vectors(self, document_id: DocumentId) -> dict[str, Vectors]:
+        """By text hash the vectors of the document's texts."""
+        clauses: list[Query] = [*_EMBEDDED, {"term": {"document": document_id}}]
+        fields = ["text_hash", "embedding"]
+        sources = self.entries(clauses, sort="position", size=_VECTORS_PAGE, fields=fields)
+        return {source["text_hash"]: vector_of(source["embedding"]) for source in sources}
 
     def pending(self, limit: int) -> list[PendingText]:
         """Distinct texts without a vector in the order they came."""

@@ -39,7 +39,14 @@ from localrag.index.sqlite_schema import (
     set_meta,
     stored_header,
 )
-from localrag.index.sqlite_vectors import count_pending, pending, recount_embedded, search_vectors, store_vectors
+from localrag.index.sqlite_vectors import (
+    count_pending,
+    pending,
+    read_vectors,
+    recount_embedded,
+    search_vectors,
+    store_vectors,
+)
 from localrag.protocols import Vectors
 from localrag.types import (
     Check,
@@ -297,6 +304,10 @@ class SqliteIndex:
         rows = checked_vectors(vectors, self._header.model.dimension)
         with self._writing() as connection:
             return store_vectors(connection, rows)
+
+    def document_vectors(self, document_id: DocumentId) -> dict[str, Vectors]:
+        with self._database.reading() as connection:
+            return read_vectors(connection, document_id)
 
     def acquire_lease(self, name: str, holder: str, ttl_s: float) -> bool:
         with self._database.writing() as connection:

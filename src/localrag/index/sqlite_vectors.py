@@ -108,6 +108,16 @@ def count_pending(connection: sqlite3.Connection) -> int:
     return int(connection.execute("SELECT count(*) FROM texts WHERE embedded_change IS NULL").fetchone()[0])
 
 
+def read_vectors(connection: sqlite3.Connection, document_id: str) -> dict[str, Vectors]:
+    """By text hash the vectors of the document's texts."""
+    rows = connection.execute(
+        "SELECT DISTINCT t.hash, v.vector FROM documents d JOIN chunks c ON c.document_key = d.key "
+        "JOIN texts t ON t.key = c.text_key JOIN vectors v ON v.text_key = t.key WHERE d.id = ?",
+        (document_id,),
+    )
+    return {name: np.frombuffer(vector, dtype=_STORED).astype(np.float32) for name, vector in rows}
+
+
 def recount_embedded(connection: sqlite3.Connection, documents: str, values: tuple[str | int, ...] = ()) -> None:
     """Sets `embedded_count` of the documents whose keys the query gives to what their chunks say."""
     connection.execute(
