@@ -2,7 +2,7 @@
 
 import sys
 
-if sys.version_info < (3, 11):
+if sys.version_info < (3, 11):  # noqa: UP036 - this file runs on the Python that is too old
     sys.exit(
         "localrag needs Python 3.11 or newer; this is "
         + ".".join(str(part) for part in sys.version_info[:3])

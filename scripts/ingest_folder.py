@@ -1,4 +1,4 @@
-"""Ingest a folder: `python scripts/ingest_folder.py FOLDER [--force] [--reset --yes]`; the same as `localrag ingest`."""
+"""Ingest a folder, the same as `localrag ingest`: `python scripts/ingest_folder.py FOLDER [--force] [--reset --yes]`."""
 
 import sys
 
