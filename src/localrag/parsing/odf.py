@@ -69,8 +69,7 @@ class OdfPackage:
         """How many pages the program counted when it saved the document; 0 when it did not say."""
         meta = self._meta()
         node = meta.find(f".//{META}document-statistic") if meta is not None else None
-        count = node.get(f"{META}page-count", "") if node is not None else ""
-        return int(count) if count.isdigit() else 0
+        return whole_number(node, f"{META}page-count", 0) if node is not None else 0
 
     def _meta(self) -> Any | None:
         return self._part("meta.xml") if "meta.xml" in self._names else None
@@ -91,6 +90,12 @@ class OdfPackage:
                 path=self._source.name,
                 hint="The file may be an attack on the reader; save it anew from the program.",
             )
+
+
+def whole_number(node: Any, attribute: str, default: int) -> int:
+    """The number in an attribute, the default where it holds none: a damaged file may say anything."""
+    text = node.get(attribute, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else default
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from localrag.parsing.lists import counter_text
-from localrag.parsing.odf import FO, STYLE, TEXT
+from localrag.parsing.odf import FO, STYLE, TEXT, whole_number
 
 _MAX_CHAIN = 20  # a style based on itself, directly or not, must not hang the reader
 _HEADING_NAME = re.compile(r"Heading[ _]?([1-9]\d?)$")
@@ -52,9 +52,8 @@ class Styles:
     def heading_level(self, name: str) -> int:
         """The level of a heading that a plain paragraph gets from its style; 0 when it is none."""
         for node in self._chain("paragraph", name):
-            level = node.get(f"{STYLE}default-outline-level", "")
-            if level.isdigit():
-                return int(level)
+            if level := whole_number(node, f"{STYLE}default-outline-level", 0):
+                return level
             own = node.get(f"{STYLE}display-name") or node.get(f"{STYLE}name", "").replace("_20_", " ")
             if match := _HEADING_NAME.match(own):
                 return int(match[1])
@@ -118,13 +117,13 @@ def number_text(counts: dict[int, int], level: int, levels: dict[int, ListLevel]
 def _levels(node: Any) -> Iterator[tuple[int, ListLevel]]:
     for child in node.iterchildren(f"{TEXT}list-level-style-number", f"{TEXT}outline-level-style"):
         yield (
-            int(child.get(f"{TEXT}level", "1")),
+            whole_number(child, f"{TEXT}level", 1),
             ListLevel(
                 shape=_SHAPES.get(child.get(f"{STYLE}num-format", ""), ""),
                 before=child.get(f"{STYLE}num-prefix", ""),
                 after=child.get(f"{STYLE}num-suffix", ""),
-                start=int(child.get(f"{TEXT}start-value", "1")),
-                shown_levels=int(child.get(f"{TEXT}display-levels", "1")),
+                start=whole_number(child, f"{TEXT}start-value", 1),
+                shown_levels=whole_number(child, f"{TEXT}display-levels", 1),
             ),
         )
 

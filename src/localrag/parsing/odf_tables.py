@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from localrag.parsing.odf import TABLE, TEXT
+from localrag.parsing.odf import TABLE, TEXT, whole_number
 from localrag.parsing.tables import joined_header
 
 # A merged label is repeated in every cell it covers, so that each row can stand alone; a paragraph is not.
@@ -73,8 +73,7 @@ def _cells(row: Any) -> Iterator[Any]:
 
 def repeated(node: Any, name: str, limit: int = _MAX_REPEATED) -> int:
     """A count in an attribute, from 1 to the limit."""
-    text = node.get(f"{TABLE}{name}", "1")
-    return min(max(int(text), 1), limit) if text.isdigit() else 1
+    return min(max(whole_number(node, f"{TABLE}{name}", 1), 1), limit)
 
 
 class _Rows:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from localrag.parsing.lists import Nesting, indent
-from localrag.parsing.odf import DC, DRAW, OFFICE, TABLE, TEXT
+from localrag.parsing.odf import DC, DRAW, OFFICE, TABLE, TEXT, whole_number
 from localrag.parsing.odf_styles import Styles, number_text
 from localrag.parsing.odf_tables import TextTable, text_table
 from localrag.parsing.printed_pages import AUTHORED_BREAK, RENDERED_BREAK, PageCollector, as_text
@@ -139,8 +139,7 @@ class TextReader:
 
     def _level(self, node: Any, style: str) -> int:
         if node.tag == f"{TEXT}h":
-            level = node.get(f"{TEXT}outline-level", "1")
-            return int(level) if level.isdigit() else 1
+            return max(whole_number(node, f"{TEXT}outline-level", 1), 1)
         return self._styles.heading_level(style)
 
     def _outline_number(self, node: Any, level: int) -> str:
@@ -189,8 +188,8 @@ class TextReader:
     def _count(self, item: Any, style: str, level: int, counts: dict[int, int]) -> str:
         """Counts the item and gives its number as printed."""
         levels = {one: self._styles.list_level(style, one) for one in range(1, level + 1)}
-        start = item.get(f"{TEXT}start-value", "")
-        counts[level] = int(start) if start.isdigit() else counts.get(level, levels[level].start - 1) + 1
+        following = counts.get(level, levels[level].start - 1) + 1
+        counts[level] = whole_number(item, f"{TEXT}start-value", following)
         for deeper in [one for one in counts if one > level]:
             del counts[deeper]
         return number_text(counts, level, levels)

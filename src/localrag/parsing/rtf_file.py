@@ -101,6 +101,12 @@ def read(source: Source) -> ParsedDocument:
         reader = _DocumentReader()
         is_html = reader.read(data).is_html
         pages = _html_pages(data) if is_html else reader.finished()
+    if not pages and reader.stack:
+        raise UnreadableDocument(
+            f"{source.name} is damaged: its groups do not end, and no text is outside them.",
+            path=source.name,
+            hint="Open it in the program that made it, save it again, and retry.",
+        )
     if not pages:
         raise EmptyDocument(f"{source.name} holds no text.", path=source.name, hint="Nothing to index.")
     warnings = ("The file ends too early: it may be cut off.",) if reader.stack else ()

@@ -126,6 +126,13 @@ def test_a_start_value_and_a_list_header(read: Read) -> None:
     assert document.pages[0].markdown == "7. seven\n   no number\n8. eight"
 
 
+def test_numbers_that_are_none_count_as_left_out(read: Read) -> None:
+    items = f'<text:list-item text:start-value="x">{_p("one")}</text:list-item>'
+    body = f'<text:h text:outline-level="">A</text:h><text:list text:style-name="N">{items}</text:list>'
+
+    assert read(body).pages[0].markdown == "# A\n\n1. one"
+
+
 def test_headings_are_numbered_by_the_outline(read: Read) -> None:
     outline = (
         '<text:outline-style><text:outline-level-style text:level="1" style:num-format="1"/><text:outline-level-style '

@@ -185,6 +185,11 @@ def test_a_file_that_is_cut_off_says_so(read_content: Read) -> None:
     assert "cut off" in read_content(whole[:-1], "a.rtf").warnings[0]
 
 
+def test_a_group_that_swallows_the_text_is_damage(read_content: Read) -> None:
+    with pytest.raises(UnreadableDocument, match="damaged"):
+        read_content(r"{\rtf1{\fonttbl{\f0 Arial;} One.\par Two.\par}", "a.rtf")
+
+
 def test_without_text_it_is_empty(read_content: Read) -> None:
     with pytest.raises(EmptyDocument):
         read_content(r"{\rtf1\ansi{\fonttbl{\f0 Arial;}}\par}", "a.rtf")
