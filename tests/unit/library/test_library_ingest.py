@@ -24,6 +24,7 @@ class LineParser:
     def __init__(self) -> None:
         self.read: list[str] = []
         self.before: Callable[[Path], None] = lambda _: None
+        self.media_type = "text/plain"
 
     def parse(self, path: Path, *, name: str) -> ParsedDocument:
         self.read.append(name)
@@ -32,15 +33,18 @@ class LineParser:
         if text == "locked":
             raise EncryptedDocument(f"{name} needs a password.", path=name, hint="Save a copy without one.")
         pages = tuple(Page(ordinal=n, number=n, markdown=line) for n, line in enumerate(text.split("\n"), start=1))
-        return ParsedDocument(media_type="text/plain", pages=pages)
+        return ParsedDocument(media_type=self.media_type, pages=pages)
 
     def close(self) -> None: ...
 
 
 class PageChunker:
-    """One chunk a page that has text."""
+    """One chunk a page that has text; `hashes` is what it was last told."""
+
+    hashes = True
 
     def chunk(self, document_id: DocumentId, pages: tuple[Page, ...], *, hashes: bool = True) -> list[Chunk]:
+        self.hashes = hashes
         return [
             Chunk(
                 id=f"{document_id}_{index}",
@@ -64,12 +68,13 @@ class Library:
         model = EmbeddingModel(name="m", revision="1", dimension=2, max_tokens=16)
         self.index = MemoryIndex(IndexHeader(model=model, chunk_tokens=64, chunk_overlap_tokens=0))
         self.parser = LineParser()
+        self.chunker = PageChunker()
         self.folder = folder
         self.markdown = folder / "markdown"
         self.ingestor = Ingestor(
             index=self.index,
             parser=self.parser,
-            chunker=PageChunker(),
+            chunker=self.chunker,
             markdown=MarkdownFiles(self.markdown),
             uploads=folder / "uploads",
             max_file_bytes=max_file_bytes,
@@ -95,6 +100,16 @@ class Library:
 @pytest.fixture
 def library(tmp_path: Path) -> Library:
     return Library(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("media_type", "hashes"),
+    [("text/plain", False), ("text/x-python", False), ("text/markdown", True), ("text/csv", True)],
+)
+def test_a_hash_is_a_heading_in_markdown_only(library: Library, media_type: str, hashes: bool) -> None:
+    library.parser.media_type = media_type
+    library.put("a", "# alpha")
+    assert library.chunker.hashes is hashes
 
 
 def test_a_file_becomes_a_document_with_pages_chunks_and_markdown(library: Library) -> None:
