@@ -1,4 +1,4 @@
-"""Ingest a folder, the same as `localrag ingest`: `python scripts/ingest_folder.py FOLDER [--force] [--reset --yes]`."""
+"""Ingest a folder, as `localrag ingest` does: `python scripts/ingest_folder.py FOLDER [--force] [--reset --yes]`."""
 
 import sys
 
