@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from localrag.errors import DocumentError, UnreadableDocument, UnsupportedDocument
 from localrag.parsing.containers import ole_format, zip_format
 from localrag.parsing.encoding import sniff_unicode
-from localrag.parsing.formats import BY_EXTENSION, FORMATS, SUPPORTED_TYPES, Format
+from localrag.parsing.formats import BY_EXTENSION, FORMATS, MAIN_TYPES, Format
 from localrag.parsing.source import Limits
 
 # Enough for every signature, for a long XML prolog and for a fair sample of control bytes.
@@ -221,7 +221,7 @@ def _unsupported(name: str, what: str, advice: str = "") -> DocumentError:
     return UnsupportedDocument(
         f"{name} is of a type that localrag does not read: {what}.",
         path=name,
-        hint=f"{advice or 'Convert it to one of these.'} Supported types: {SUPPORTED_TYPES}.",
+        hint=advice or f"Convert it to one of the supported types: {MAIN_TYPES}.",
     )
 
 

@@ -87,5 +87,7 @@ def _shown() -> Iterator[str]:
             yield from one.extensions
 
 
-# The list that every hint, the README and the upload page show.
+# What a hint names: one extension for each type of document.
+MAIN_TYPES = " ".join(one.name for one in _DOCUMENTS)
+# The whole list, which the README and the upload page show.
 SUPPORTED_TYPES = " ".join(_shown()) + " and source code (" + " ".join(e for one in _CODE for e in one.extensions) + ")"

@@ -14,7 +14,7 @@ import pytest
 
 from localrag.errors import DocumentError, UnreadableDocument, UnsupportedDocument
 from localrag.parsing.detect import detect, extension
-from localrag.parsing.formats import BY_EXTENSION, FORMATS, SUPPORTED_TYPES
+from localrag.parsing.formats import BY_EXTENSION, FORMATS, MAIN_TYPES, SUPPORTED_TYPES
 from localrag.parsing.source import Limits
 
 ODF = "application/vnd.oasis.opendocument"
@@ -159,11 +159,21 @@ def test_what_cannot_be_read_is_refused_with_what_it_is(
     assert caught.value.hint
 
 
-def test_the_hint_for_a_picture_speaks_of_ocr_and_lists_the_types(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "content", "advice"),
+    [
+        ("scan.png", b"\x89PNG\r\n\x1a\n", "OCR is not built in yet"),
+        ("talk.mp3", b"ID3\x03" + BINARY, "transcript"),
+        ("old.doc", b"words", "Save it as .docx"),
+        ("old.ppt", b"words", "Save it as .pptx"),
+        ("a.xlsb", _zip({"xl/workbook.bin": "x"}), "Save it as .xlsx"),
+        ("a.bin", BINARY, MAIN_TYPES),
+    ],
+)
+def test_the_hint_says_what_to_do(tmp_path: Path, name: str, content: bytes, advice: str) -> None:
     with pytest.raises(UnsupportedDocument) as caught:
-        _detected(tmp_path, "scan.png", b"\x89PNG\r\n\x1a\n")
-    assert "OCR" in caught.value.hint
-    assert SUPPORTED_TYPES in caught.value.hint
+        _detected(tmp_path, name, content)
+    assert advice in caught.value.hint
 
 
 def test_every_format_has_a_reader_and_a_media_type_of_its_own() -> None:
