@@ -29,7 +29,7 @@ test: check              ## lint, types, layers, and every test that needs no se
 	$(BIN)/pytest -m "not ollama and not opensearch and not browser"
 
 test-services: $(READY)  ## the tests that need real services or a real browser; starts and ends them
-	bash scripts/services/run_with_services.sh ollama -- $(BIN)/pytest -m "ollama or opensearch or browser"
+	bash scripts/services/run_with_services.sh ollama opensearch -- $(BIN)/pytest -m "ollama or opensearch or browser"
 
 test-all: test test-services
 
