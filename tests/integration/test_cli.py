@@ -204,6 +204,7 @@ def test_a_bad_file_is_told_and_the_rest_goes_on(folder: Path) -> None:
         (["search", "x", "--semantic", "2"], "semantic"),
         (["show", "none.pdf"], "No document is called none.pdf"),
         (["ingest", ".", "--reset"], "--yes"),
+        (["ingest", ""], "A path is empty"),
         (["evaluate", "no/such/folder"], "no/such/folder"),
         (["no-such-command"], "no-such-command"),
     ],

@@ -179,6 +179,16 @@ def test_jobs_parse_side_by_side(tmp_path: Path) -> None:
     assert report.count("indexed") == 12
 
 
+def test_a_folder_around_the_data_folder_is_ingested_without_it(rag: RAG, tmp_path: Path) -> None:
+    (tmp_path / "lease.md").write_bytes(LEASE)
+    rag.ingest_bytes(b"The boiler was serviced.", "boiler.txt")
+    for _ in range(2):
+        report = rag.ingest(tmp_path)
+        assert [outcome.name for outcome in report.outcomes] == ["lease.md"]
+    assert rag.settings.data_dir.resolve().is_relative_to(tmp_path.resolve())
+    assert rag.stats().documents == 2
+
+
 def test_ingest_can_be_cancelled_between_files(rag: RAG, tmp_path: Path) -> None:
     for number in range(4):
         (tmp_path / f"{number}.md").write_text(f"Document number {number}.\n")

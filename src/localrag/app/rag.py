@@ -169,8 +169,9 @@ class RAG:
             on_file(outcome)
             return outcome
 
+        found = discover([Path(path) for path in paths], passed_over=self._own_files())
         with ThreadPoolExecutor(max_workers=max(1, jobs), thread_name_prefix="ingest") as pool:
-            results = pool.map(lambda found: take(found.path, found.error), discover([Path(path) for path in paths]))
+            results = pool.map(lambda item: take(item.path, item.error), found)
             outcomes = tuple(outcome for outcome in results if outcome is not None)
         if embed and not cancelled():
             self.embed_pending(progress=on_embed, cancelled=cancelled)
@@ -407,6 +408,15 @@ class RAG:
             context_tokens=self.settings.context_tokens,
             history_turns=self.settings.history_turns,
         )
+
+    def _own_files(self) -> set[Path]:
+        """What the library itself writes: `ingest .` beside the data folder must not take it for documents."""
+        folder = self.settings.data_dir
+        own = {folder / name for name in ("uploads", "markdown", "models")}
+        scheme, _, index = self.settings.resolved_index_url.partition(":///")
+        if scheme == "sqlite":
+            own |= {Path(index + ending) for ending in ("", "-wal", "-shm", "-journal")}
+        return {path.resolve() for path in own}
 
     def _query(self, text: str, top_k: int | None, semantic: float | None) -> Query:
         return Query(

@@ -88,7 +88,7 @@ def _say_if_empty(rag: RAG) -> None:
 
 @app.command()
 def ingest(
-    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders.")],
+    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="Files and folders.")],
     force: Annotated[bool, typer.Option("--force", help="Read files again even when unchanged.")] = False,
     reset: Annotated[bool, typer.Option("--reset", help="Drop all documents first (with --yes).")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Confirm --reset.")] = False,
@@ -103,6 +103,8 @@ def ingest(
 
     with _exit_on_error():
         tags = _tags(tag) or None
+        if "" in paths:  # an unset variable of a script; as a path it would be the working folder
+            raise SettingsError("A path is empty.", hint="Name a file or folder; `.` is the folder you are in.")
         if reset and not yes:
             raise SettingsError("--reset drops every document of the library.", hint="Add --yes to confirm.")
     with _library(jobs=jobs, reset=reset) as rag, output.embed_bar() as bar:

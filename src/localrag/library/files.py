@@ -7,11 +7,10 @@ import os
 import re
 import tempfile
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
-from urllib.request import url2pathname
 
 from localrag.errors import DocumentError, StorageFullError, UnreadableDocument
 from localrag.types import Document, DocumentId
@@ -32,26 +31,27 @@ class FoundFile:
     error: DocumentError | None = None
 
 
-def discover(paths: Sequence[Path]) -> Iterator[FoundFile]:
+def discover(paths: Sequence[Path], *, passed_over: Collection[Path] = ()) -> Iterator[FoundFile]:
     """Every file under the paths, folders walked in name order, each file once.
 
-    Hidden files, Office lock files (`~$...`) and system litter inside folders are passed over; a file that is named
-    itself is always taken. Links to folders are not followed, so a loop cannot trap the walk. A path that does
-    not exist, or a folder that cannot be listed, is an error in its place and stops nothing.
+    Hidden files, Office lock files (`~$...`) and system litter inside folders are passed over, and so are the
+    library's own files and folders (`passed_over`, as resolved paths); what is named itself is always taken. Links to
+    folders are not followed, so a loop cannot trap the walk. A path that does not exist, or a folder that cannot be
+    listed, is an error in its place and stops nothing.
     """
     seen: set[Path] = set()
     for path in paths:
-        for found in _walk(path):
+        for found in _walk(path, frozenset(passed_over)):
             resolved = found.path.resolve() if found.error is None else found.path
             if resolved not in seen:
                 seen.add(resolved)
                 yield found
 
 
-def _walk(path: Path) -> Iterator[FoundFile]:
+def _walk(path: Path, passed_over: frozenset[Path]) -> Iterator[FoundFile]:
     try:
         if path.is_dir():
-            yield from _walk_folder(path)
+            yield from _walk_folder(path, passed_over)
         elif path.exists() or path.is_symlink():
             yield FoundFile(path=path)
         else:
@@ -60,7 +60,7 @@ def _walk(path: Path) -> Iterator[FoundFile]:
         yield _failed(path, _reason(error), "Check the permissions of the folder.")
 
 
-def _walk_folder(folder: Path) -> Iterator[FoundFile]:
+def _walk_folder(folder: Path, passed_over: frozenset[Path]) -> Iterator[FoundFile]:
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError as error:
@@ -69,8 +69,10 @@ def _walk_folder(folder: Path) -> Iterator[FoundFile]:
     for entry in entries:
         if entry.name.startswith((".", "~$")) or entry.name.casefold() in _IGNORED_NAMES:
             continue
+        if passed_over and Path(entry.path).resolve() in passed_over:
+            continue
         if entry.is_dir(follow_symlinks=False):
-            yield from _walk_folder(Path(entry.path))
+            yield from _walk_folder(Path(entry.path), passed_over)
         elif entry.is_file():
             yield FoundFile(path=Path(entry.path))
 
@@ -103,7 +105,13 @@ def source_path(document: Document, uploads: Path) -> Path:
     """Where the document's bytes should be; they may be gone, or changed since."""
     if document.uri.startswith(UPLOAD_SCHEME):
         return uploads / upload_file_name(document.content_hash)
-    return Path(url2pathname(unquote(urlsplit(document.uri).path)) if os.name == "nt" else _posix_path(document.uri))
+    return Path(_windows_path(document.uri) if os.name == "nt" else _posix_path(document.uri))
+
+
+def _windows_path(uri: str) -> str:
+    from urllib.request import url2pathname  # deferred: it brings an HTTP client along
+
+    return url2pathname(unquote(urlsplit(uri).path))
 
 
 def _posix_path(uri: str) -> str:

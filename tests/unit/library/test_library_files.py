@@ -37,6 +37,13 @@ def test_folders_are_walked_in_name_order_and_litter_is_passed_over(tmp_path: Pa
     assert found == ["a/z.md", "b.txt", "c/d/e.pdf"]
 
 
+def test_the_librarys_own_files_are_no_documents(tmp_path: Path) -> None:
+    _make(tmp_path, "a.txt", "data/samples/b.txt", "data/markdown/c.md", "data/localrag.db")
+    own = {(tmp_path / "data" / name).resolve() for name in ("markdown", "localrag.db")}
+    assert [item.path.name for item in discover([tmp_path], passed_over=own)] == ["a.txt", "b.txt"]
+    assert [item.path.name for item in discover([tmp_path / "data" / "markdown"], passed_over=own)] == ["c.md"]
+
+
 def test_a_hidden_file_that_is_named_itself_is_taken(tmp_path: Path) -> None:
     _make(tmp_path, ".notes.md")
     assert [item.path.name for item in discover([tmp_path / ".notes.md"])] == [".notes.md"]
