@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -47,12 +48,12 @@ class Settings(BaseSettings):
     context_tokens: Annotated[int, Field(ge=256, le=131072)] = 3000
     history_turns: Annotated[int, Field(ge=0, le=100)] = 6
     llm_model: str = "llama3.2:3b"
-    llm_timeout_s: Annotated[float, Field(ge=0.0)] = 120.0
+    llm_timeout_s: Annotated[float, Field(ge=0.0, allow_inf_nan=False)] = 120.0
     ollama_host: str = Field(default="http://127.0.0.1:11434", validation_alias="OLLAMA_HOST")
     ollama_num_gpu: int | None = Field(default=None, validation_alias="OLLAMA_NUM_GPU")
 
-    parse_timeout_s: Annotated[float, Field(gt=0.0)] = 120.0
-    parse_memory_mb: Annotated[int, Field(ge=256)] = 2048
+    parse_timeout_s: Annotated[float, Field(gt=0.0, le=86_400.0)] = 120.0
+    parse_memory_mb: Annotated[int, Field(ge=256, le=1_048_576)] = 2048
     max_file_mb: Annotated[int, Field(ge=1)] = 512
 
     @field_validator("ollama_host")
@@ -66,7 +67,10 @@ class Settings(BaseSettings):
             authority += ":11434"
         if authority.startswith("0.0.0.0:"):
             authority = authority.replace("0.0.0.0", "127.0.0.1", 1)
-        return f"{scheme}://{authority}{slash}{path}".rstrip("/")
+        url = f"{scheme}://{authority}{slash}{path}".rstrip("/")
+        if scheme not in ("http", "https") or not urlsplit(url).hostname or urlsplit(url).port is None:
+            raise ValueError("this is no http address, such as http://127.0.0.1:11434")
+        return url
 
     @model_validator(mode="after")
     def _overlap_leaves_room(self) -> Settings:

@@ -80,6 +80,14 @@ def test_ollama_host_in_all_forms_that_ollama_takes(monkeypatch: pytest.MonkeyPa
         ("LOCALRAG_FUSION", "magic"),
         ("LOCALRAG_INDEX_NAME", "Not Allowed"),
         ("OLLAMA_NUM_GPU", "all"),
+        ("OLLAMA_HOST", ":::"),
+        ("OLLAMA_HOST", "http://127.0.0.1:99999"),
+        ("OLLAMA_HOST", "http://"),
+        ("OLLAMA_HOST", "[::1"),
+        ("OLLAMA_HOST", "ftp://127.0.0.1:1"),
+        ("LOCALRAG_PARSE_TIMEOUT_S", "inf"),
+        ("LOCALRAG_LLM_TIMEOUT_S", "inf"),
+        ("LOCALRAG_PARSE_MEMORY_MB", "999999999999999"),
     ],
 )
 def test_a_wrong_value_names_its_variable(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
