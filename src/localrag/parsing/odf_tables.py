@@ -12,6 +12,9 @@ from localrag.parsing.tables import joined_header
 # A merged label is repeated in every cell it covers, so that each row can stand alone; a paragraph is not.
 _LABEL_CHARS = 100
 _MAX_REPEATED = 1_000  # a damaged file may say anything
+COLUMNS_REPEATED, ROWS_REPEATED, COLUMNS_SPANNED, ROWS_SPANNED = (
+    f"{TABLE}number-{name}" for name in ("columns-repeated", "rows-repeated", "columns-spanned", "rows-spanned")
+)
 _GROUPS = (f"{TABLE}table-rows", f"{TABLE}table-row-group", f"{TABLE}table-header-rows")
 
 
@@ -64,16 +67,16 @@ def text_table(node: Any, text_of: Callable[[Any], str]) -> TextTable:
 def _width(table: Any) -> int:
     """The number of columns of the widest row."""
     rows = table.iter(f"{TABLE}table-row")
-    return max((sum(repeated(cell, "number-columns-repeated") for cell in _cells(row)) for row in rows), default=0)
+    return max((sum(repeated(cell, COLUMNS_REPEATED) for cell in _cells(row)) for row in rows), default=0)
 
 
 def _cells(row: Any) -> Iterator[Any]:
     yield from row.iterchildren(f"{TABLE}table-cell", f"{TABLE}covered-table-cell")
 
 
-def repeated(node: Any, name: str, limit: int = _MAX_REPEATED) -> int:
-    """A count in an attribute, from 1 to the limit."""
-    return min(max(whole_number(node, f"{TABLE}{name}", 1), 1), limit)
+def repeated(node: Any, attribute: str, limit: int = _MAX_REPEATED) -> int:
+    """A count in an attribute, from 1 to the limit; 1 when the node lacks it, as most do."""
+    return 1 if node.get(attribute) is None else min(max(whole_number(node, attribute, 1), 1), limit)
 
 
 class _Rows:
@@ -98,14 +101,14 @@ class _Rows:
         spanning = 0
         for cell in _cells(node):
             text = self._text_of(cell)
-            columns = repeated(cell, "number-columns-spanned")
+            columns = repeated(cell, COLUMNS_SPANNED)
             spanning = max(spanning, columns)
             if cell.tag == f"{TABLE}covered-table-cell":
                 text = text or self._covered.get((self._number, len(cells)), "")
             elif len(text) <= _LABEL_CHARS:
-                self._cover(text, len(cells), columns, repeated(cell, "number-rows-spanned"))
-            cells.extend([text] * repeated(cell, "number-columns-repeated"))
-        for _ in range(repeated(node, "number-rows-repeated") if any(cells) else 1):
+                self._cover(text, len(cells), columns, repeated(cell, ROWS_SPANNED))
+            cells.extend([text] * repeated(cell, COLUMNS_REPEATED))
+        for _ in range(repeated(node, ROWS_REPEATED) if any(cells) else 1):
             self._number += 1
             if any(cells):
                 yield _Row(cells, is_header, spans_all=spanning == len(cells) > 1)

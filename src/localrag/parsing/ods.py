@@ -10,10 +10,10 @@ from lxml import etree
 
 from localrag.errors import DocumentTooLarge, EmptyDocument
 from localrag.parsing.malformed import unreadable
-from localrag.parsing.odf import DRAW, OFFICE, STYLE, TABLE, TEXT, OdfPackage, open_odf
+from localrag.parsing.odf import OFFICE, STYLE, TABLE, TEXT, OdfPackage, open_odf
 from localrag.parsing.odf_styles import Styles
-from localrag.parsing.odf_tables import repeated
-from localrag.parsing.odf_text import TextReader
+from localrag.parsing.odf_tables import COLUMNS_REPEATED, COLUMNS_SPANNED, ROWS_REPEATED, ROWS_SPANNED, repeated
+from localrag.parsing.odf_text import TextReader, is_drawing
 from localrag.parsing.printed_pages import PageCollector
 from localrag.parsing.sheet import column_letter, continue_down, remarks_page, sheet_pages
 from localrag.parsing.sheet_header import Row
@@ -25,6 +25,9 @@ MEDIA_TYPE = "application/vnd.oasis.opendocument.spreadsheet"
 # The largest sheet that LibreOffice and Excel know; empty cells and rows are repeated up to its edge.
 _MAX_ROWS = 1_048_576
 _MAX_COLUMNS = 16_384
+_CELL, _COVERED = f"{TABLE}table-cell", f"{TABLE}covered-table-cell"
+_TABLE, _ROW, _SHAPES = f"{TABLE}table", f"{TABLE}table-row", f"{TABLE}shapes"
+_STYLE, _PARAGRAPH, _COMMENT = f"{STYLE}style", f"{TEXT}p", f"{OFFICE}annotation"
 _VALUES = (f"{OFFICE}string-value", f"{OFFICE}value", f"{OFFICE}date-value", f"{OFFICE}boolean-value")
 
 
@@ -71,7 +74,7 @@ class _ContentReader:
             etree.iterparse(
                 self._file,
                 events=("start", "end"),
-                tag=(f"{TABLE}table", f"{TABLE}table-row", f"{TABLE}shapes", f"{STYLE}style"),
+                tag=(_TABLE, _ROW, _SHAPES, _STYLE),
                 resolve_entities=False,
                 no_network=True,
                 load_dtd=False,
@@ -85,7 +88,7 @@ class _ContentReader:
         """The sheets; the rows of each are to be read before the next is asked for."""
         with self._file:
             for event, node in self._events:
-                if event == "end" and node.tag == f"{STYLE}style":
+                if event == "end" and node.tag == _STYLE:
                     self._note_style(node)
                 elif event == "start" and node.getparent().tag == f"{OFFICE}spreadsheet":
                     hidden = node.get(f"{TABLE}style-name", "") in self._hidden_styles
@@ -97,21 +100,18 @@ class _ContentReader:
         covered: dict[int, int] = {}  # column -> the last row that a cell above covers
         above: tuple[str, ...] = ()
         for event, node in self._events:
-            if node.tag == f"{TABLE}table":
+            if node.tag == _TABLE:
                 depth += 1 if event == "start" else -1
                 if depth == 0:
                     _forget(node)
                     return
-            elif event == "end" and node.tag == f"{TABLE}shapes":
+            elif event == "end" and node.tag == _SHAPES:
                 self._note_boxes(node, sheet)
-            elif event == "end" and node.tag == f"{TABLE}table-row" and depth == 1:
+            elif event == "end" and node.tag == _ROW and depth == 1:
+                going_down = [column for column, last in covered.items() if last >= number]
                 cells, spans = self._cells(node, number, sheet, covered)
-                count = repeated(node, "number-rows-repeated", _MAX_ROWS)
-                if any(cells):
-                    going_down = [
-                        at for at, last in covered.items() if last >= number and (at >= len(cells) or not cells[at])
-                    ]
-                    continue_down(cells, above, going_down)
+                count = repeated(node, ROWS_REPEATED, _MAX_ROWS)
+                continue_down(cells, above, going_down)
                 above = tuple(cells)
                 for at in range(number, min(number + count, _MAX_ROWS + 1) if any(cells) else number):
                     self._count(cells)
@@ -126,13 +126,12 @@ class _ContentReader:
         cells: list[str] = []
         spans: list[tuple[int, int]] = []
         waiting = 0  # empty cells, which only count when one with text follows
-        for cell in row.iterchildren(f"{TABLE}table-cell", f"{TABLE}covered-table-cell"):
-            count = repeated(cell, "number-columns-repeated", _MAX_COLUMNS)
-            text = "" if cell.tag == f"{TABLE}covered-table-cell" else self._cell_text(cell)
+        for cell in row.iterchildren(_CELL, _COVERED):
+            count = repeated(cell, COLUMNS_REPEATED, _MAX_COLUMNS)
             column = len(cells) + waiting
-            self._note_remarks(cell, f"{column_letter(column)}{number}", sheet)
-            columns = repeated(cell, "number-columns-spanned", _MAX_COLUMNS)
-            rows = repeated(cell, "number-rows-spanned", _MAX_ROWS)
+            text = "" if cell.tag == _COVERED else self._cell_text(cell, column, number, sheet)
+            columns = repeated(cell, COLUMNS_SPANNED, _MAX_COLUMNS)
+            rows = repeated(cell, ROWS_SPANNED, _MAX_ROWS)
             if columns > 1:
                 spans.append((column, column + columns))
             elif rows > 1:
@@ -144,21 +143,21 @@ class _ContentReader:
                 waiting += count
         return cells, tuple(spans)
 
-    def _cell_text(self, cell: Any) -> str:
-        """The cell as shown; its value where it shows none."""
-        lines = (self._paragraph(node) for node in cell.iterchildren(f"{TEXT}p"))
-        text = " ".join(line for line in lines if line)
-        return text or next((value for name in _VALUES if (value := cell.get(name))), "")
-
-    def _paragraph(self, node: Any) -> str:
-        return "".join(node.itertext()).strip() if len(node) == 0 else self._text.paragraph_text(node)
-
-    def _note_remarks(self, cell: Any, place: str, sheet: _Sheet) -> None:
+    def _cell_text(self, cell: Any, column: int, number: int, sheet: _Sheet) -> str:
+        """The cell as shown, its value where it shows none; what hangs on it is added to the sheet's remarks."""
+        lines: list[str] = []
         for node in cell:
-            if node.tag == f"{OFFICE}annotation" and (text := self._text.plain(node)):
-                sheet.remarks.append(f"{place}: {text}")
-            elif isinstance(node.tag, str) and node.tag.startswith(DRAW):
+            if node.tag == _PARAGRAPH:
+                # Nearly all cells are plain: one paragraph without anything in it.
+                line = self._text.paragraph_text(node) if len(node) else (node.text or "").strip()
+                if line:
+                    lines.append(line)
+            elif node.tag == _COMMENT:
+                if text := self._text.plain(node):
+                    sheet.remarks.append(f"{column_letter(column)}{number}: {text}")
+            elif is_drawing(node):
                 self._note_boxes(node, sheet)
+        return " ".join(lines) or next((value for name in _VALUES if (value := cell.get(name))), "")
 
     def _note_boxes(self, node: Any, sheet: _Sheet) -> None:
         if text := self._text.plain(node):

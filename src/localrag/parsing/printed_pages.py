@@ -167,11 +167,11 @@ def _sentence_rest(before: str, after: str) -> tuple[str, str]:
 
 
 def _join(blocks: list[_Block], notes: list[str]) -> str:
-    text = ""
+    parts: list[str] = []
     for i, block in enumerate(blocks):
         tight = i > 0 and block.tight and blocks[i - 1].tight
-        text += ("\n" if tight else "\n\n" if i else "") + block.text
-    return "\n\n".join(part for part in [text, *notes] if part)
+        parts += ["\n" if tight else "\n\n" if i else "", block.text]
+    return "\n\n".join(part for part in ["".join(parts), *notes] if part)
 
 
 def _labelled(parts: list[list[_Block]], notes: list[str]) -> list[Page]:

@@ -19,10 +19,11 @@ MEDIA_TYPE = "application/rtf"
 
 # Groups whose text stands elsewhere than where it is written, by the word they begin with.
 _ASIDES = {"footnote": "note", "annotation": "comment", "atnauthor": "author", "shptxt": "box", "dptxbxtext": "box",
-           "listtext": "marker", "pntext": "marker"}  # fmt: skip
+           "listtext": "marker", "pntext": "marker",
+           "header": "header", "headerl": "header", "headerr": "header", "headerf": "header",
+           "footer": "footer", "footerl": "footer", "footerr": "footer", "footerf": "footer"}  # fmt: skip
 # Drawings hold text boxes; what else is in them are words of formatting.
 _DRAWINGS = frozenset({"shpinst", "do"})
-_RUNNING = re.compile(r"(header|footer)[lrf]?")
 _HEADING_STYLE = re.compile(
     r"(?:heading|überschrift|titre|título|titolo|kop|rubrik|overskrift|заголовок) ?([1-9])", re.IGNORECASE
 )
@@ -174,8 +175,7 @@ class _DocumentReader(RichTextReader):
 
     def _begin_aside(self, word: str, number: int | None) -> bool:
         """Opens the aside that the word begins, if it begins one."""
-        running = _RUNNING.fullmatch(word)
-        kind = running[1] if running else _ASIDES.get(word, "")
+        kind = _ASIDES.get(word, "")
         if self._look.part == "info" and word == "title":
             kind = "title"
         elif self._look.part == "stylesheet" and word == "s" and not self.star:

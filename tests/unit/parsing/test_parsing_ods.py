@@ -97,6 +97,16 @@ def test_merged_cells_give_their_label_to_rows_and_columns(read: Callable[..., P
     ]
 
 
+def test_an_empty_merged_cell_takes_nothing_from_above(read: Callable[..., ParsedDocument]) -> None:
+    north = row(cell("North"), "1")
+    none = row(cell(attributes='table:number-rows-spanned="2"'), "2")
+    below = row("<table:covered-table-cell/>", "3")
+
+    lines = read(sheet(row("Region", "May"), north, none, below)).pages[0].markdown.splitlines()
+
+    assert lines[4:] == ["| North | 1 |", "|  | 2 |", "|  | 3 |"]
+
+
 def test_hidden_sheets_are_marked_and_comments_follow(read: Callable[..., ParsedDocument]) -> None:
     note = "<office:annotation><dc:creator>Ann</dc:creator><text:p>check</text:p></office:annotation>"
     box = (
