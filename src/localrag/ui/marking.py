@@ -11,6 +11,7 @@ from localrag.ui.safe import Highlight
 _MOST_LEAD = 400
 """Characters before the first span: it must be in sight without scrolling."""
 _BREAK = re.compile(r"\s")
+_TABLE_RULE = re.compile(r"\|?[\s:|-]*-[\s:|-]*\|?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,11 +57,12 @@ def unsupported(text: str, sentences: Sequence[str], markers: Sequence[str]) -> 
 
 
 def excerpt(text: str, spans: Sequence[tuple[int, int]], *, length: int) -> Excerpt:
-    """About `length` characters around the first span, cut between words, with the spans in it highlighted."""
+    """About `length` characters around the first span, cut between words and never inside a span; spans highlighted."""
     first = min(spans, default=(0, 0))
     room = max(0, length - (first[1] - first[0]))
     start = _word_start(text, max(0, first[0] - min(room // 3, _MOST_LEAD)))
-    end = _word_end(text, min(len(text), max(start + length, first[1])))
+    end = max([start + length, first[1], *(high for low, high in spans if low < start + length)])
+    end = _word_end(text, min(len(text), end))
     lead, tail = "… " if start > 0 else "", " …" if end < len(text) else ""
     shift = len(lead) - start
     highlights = tuple(
@@ -69,6 +71,62 @@ def excerpt(text: str, spans: Sequence[tuple[int, int]], *, length: int) -> Exce
         if max(low, start) < min(high, end)
     )
     return Excerpt(text=f"{lead}{text[start:end]}{tail}", highlights=highlights)
+
+
+def table_excerpt(text: str, spans: Sequence[tuple[int, int]], *, header: str) -> Excerpt | None:
+    """The rows that hold the spans, with a neighbour on each side, under their column names; None outside a table.
+
+    Args:
+        text: a passage.
+        spans: what to highlight; the first says which table of the passage it is about.
+        header: the column names and the rule below them, for a passage that starts in the middle of a table.
+    """
+    lines = _lines(text)
+    first = min(spans, default=(0, 0))[0]
+    at = next((number for number, (low, line) in enumerate(lines) if low <= first < low + len(line)), None)
+    if at is None or not _is_row(lines[at][1]):
+        return None
+    low, high = at, at + 1
+    while low > 0 and _is_row(lines[low - 1][1]):
+        low -= 1
+    while high < len(lines) and _is_row(lines[high][1]):
+        high += 1
+    table = lines[low:high]
+    named = len(table) > 1 and bool(_TABLE_RULE.fullmatch(table[1][1].strip()))
+    head = [line for _, line in table[:2]] if named else [f"{line}\n" for line in header.splitlines()]
+    rows = table[2:] if named else table
+    marked = {n for n, (begin, line) in enumerate(rows) if any(a < begin + len(line) and begin < b for a, b in spans)}
+    kept = [n for n in range(len(rows)) if marked & {n - 1, n, n + 1}]
+    return _table(head, [rows[n] for n in kept], spans)
+
+
+def _table(head: Sequence[str], rows: Sequence[tuple[int, str]], spans: Sequence[tuple[int, int]]) -> Excerpt:
+    """The rows, each with its offset in the passage, put together under the head."""
+    parts = list(head)
+    length = sum(map(len, parts))
+    highlights = []
+    for begin, line in rows:
+        end = begin + len(line.rstrip())
+        for low, high in _merged(spans):
+            if max(low, begin) < min(high, end):
+                shift = length - begin
+                highlights.append(Highlight(start=max(low, begin) + shift, end=min(high, end) + shift))
+        parts.append(line)
+        length += len(line)
+    return Excerpt(text="".join(parts).rstrip("\n"), highlights=tuple(highlights))
+
+
+def _lines(text: str) -> list[tuple[int, str]]:
+    """Each line, with its break, and where it starts."""
+    lines, at = [], 0
+    for line in text.splitlines(keepends=True):
+        lines.append((at, line))
+        at += len(line)
+    return lines
+
+
+def _is_row(line: str) -> bool:
+    return line.lstrip().startswith("|")
 
 
 def _merged(spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

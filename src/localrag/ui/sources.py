@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
 from localrag.app import RAG
 from localrag.errors import LocalRagError
 from localrag.types import Answer, Chunk, Citation, Document, DocumentId, Hit, cite
 from localrag.ui import labels
 from localrag.ui.conversation import cited
-from localrag.ui.marking import Excerpt, excerpt
+from localrag.ui.marking import Excerpt, excerpt, table_excerpt
 from localrag.ui.notices import show_error
 from localrag.ui.safe import badge, plain, render_safe
 
 _PREVIEW = 500
 _PAGE = 8_000
 _UNDER_PICTURE = 900
-_LIST_PX = 290
 
 
 def draw(rag: RAG, answer: Answer, documents: Mapping[DocumentId, Document], *, key: str, open_now: bool) -> None:
@@ -28,24 +27,17 @@ def draw(rag: RAG, answer: Answer, documents: Mapping[DocumentId, Document], *, 
     hits = {hit.chunk.id: hit for hit in answer.hits}
     if groups:
         title = f"Sources ({len(groups)})"
-        with (
-            st.expander(title, icon=":material/format_quote:", expanded=open_now),
-            _list(len(groups), f"sources_{key}"),
-        ):
+        panel = st.expander(title, icon=":material/format_quote:", expanded=open_now)
+        with panel, st.container(key=f"sources_{key}"):
             for number, citations in enumerate(groups):
                 _source(rag, citations, hits.get(citations[0].chunk_id), documents, key=f"{key}_{number}")
     used = {citations[0].chunk_id for citations in groups}
     others = [hit for hit in answer.hits if hit.chunk.id not in used]
     if others:
         panel = st.expander(f"Also retrieved ({len(others)})", icon=":material/search:")
-        with panel, _list(len(others), f"others_{key}"):
+        with panel, st.container(key=f"others_{key}"):
             for hit in others:
                 _other(rag, hit, documents, key=f"{key}_other_{hit.rank}")
-
-
-def _list(length: int, key: str) -> DeltaGenerator:
-    """A container for sources. A long list scrolls by itself, so that the answer above it stays in sight."""
-    return st.container(height=_LIST_PX if length > 1 else "content", border=False, key=key)
 
 
 def _source(
@@ -57,7 +49,7 @@ def _source(
         with st.container(horizontal=True, vertical_alignment="center"):
             checked = "" if any(citation.verified for citation in citations) else " :orange-badge[not verified]"
             st.markdown(f"{badge(first.marker, 'blue')}{checked}", width="stretch")
-            _open_button(rag, first, document, key=key)
+            _open_button(rag, citations, document, key=key)
         if hit is not None:
             st.caption(labels.scores(hit))
         shown = source_preview(citations, hit)
@@ -69,7 +61,7 @@ def _other(rag: RAG, hit: Hit, documents: Mapping[DocumentId, Document], *, key:
     with st.container(border=True, gap="xsmall"):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(badge(cite(hit.document, chunk.page, chunk.label)), width="stretch")
-            _open_button(rag, passage_citation(hit), documents.get(chunk.document_id), key=key)
+            _open_button(rag, [passage_citation(hit)], documents.get(chunk.document_id), key=key)
         st.caption(labels.scores(hit))
         st.markdown(render_safe(_preview(chunk, []).text))
 
@@ -84,13 +76,26 @@ def source_preview(citations: Sequence[Citation], hit: Hit | None) -> Excerpt:
 
 
 def _preview(chunk: Chunk, spans: Sequence[tuple[int, int]]) -> Excerpt:
-    """An excerpt; rows of a split table get its header back."""
-    header = "\n".join(line for line in chunk.prefix.splitlines() if line.startswith("|"))
+    """An excerpt that holds all spans; rows of a table stay rows, under the names of their columns."""
+    header = _header(chunk)
+    if spans and (rows := table_excerpt(chunk.text, spans, header=header)):
+        return rows
+    reach = max((end for _, end in spans), default=0) - min((start for start, _ in spans), default=0)
+    length = max(_PREVIEW, reach)
     if not header or not chunk.text.startswith("|"):
-        return excerpt(chunk.text, spans, length=_PREVIEW)
+        return excerpt(chunk.text, spans, length=length)
     shift = len(header) + 1
     moved = [(start + shift, end + shift) for start, end in spans]
-    return excerpt(f"{header}\n{chunk.text}", moved, length=_PREVIEW)
+    return excerpt(f"{header}\n{chunk.text}", moved, length=length)
+
+
+def _header(chunk: Chunk) -> str:
+    """The column names of a table that began in an earlier chunk, and the rule below them; else empty."""
+    head = [line for line in chunk.prefix.splitlines() if line.startswith("|")]
+    if len(head) == 1:
+        columns = len(re.findall(r"(?<!\\)\|", head[0].rstrip().removesuffix("|")))
+        head.append("|" + " --- |" * columns)
+    return "\n".join(head)
 
 
 def passage_citation(hit: Hit) -> Citation:
@@ -111,8 +116,8 @@ def passage_citation(hit: Hit) -> Citation:
     )
 
 
-def _open_button(rag: RAG, citation: Citation, document: Document | None, *, key: str) -> None:
-    pictured = has_picture(citation, document)
+def _open_button(rag: RAG, citations: Sequence[Citation], document: Document | None, *, key: str) -> None:
+    pictured = has_picture(citations[0], document)
     if st.button(
         "Show page" if pictured else "Show text",
         icon=":material/pageview:" if pictured else ":material/article:",
@@ -120,8 +125,8 @@ def _open_button(rag: RAG, citation: Citation, document: Document | None, *, key
         disabled=document is None,
         help="This document is no longer in the library." if document is None else None,
     ):
-        title = plain(citation.marker[1:-1])
-        st.dialog(title, width="medium")(_show)(rag, citation, pictured)
+        title = plain(citations[0].marker[1:-1])
+        st.dialog(title, width="medium")(_show)(rag, citations, pictured)
 
 
 def has_picture(citation: Citation, document: Document | None) -> bool:
@@ -130,8 +135,20 @@ def has_picture(citation: Citation, document: Document | None) -> bool:
     return is_pdf and citation.page is not None and citation.label is None
 
 
-def _show(rag: RAG, citation: Citation, pictured: bool) -> None:
-    """The inside of the dialog."""
+def _show(rag: RAG, citations: Sequence[Citation], pictured: bool) -> None:
+    """The inside of the dialog: one quote at a time, the first to begin with."""
+    chosen = 0
+    if len(citations) > 1:
+        chosen = st.segmented_control(
+            "Quote",
+            range(len(citations)),
+            default=0,
+            required=True,
+            format_func=lambda number: f"Quote {number + 1}",
+            key=f"quote_of_{citations[0].chunk_id}",
+            label_visibility="collapsed",
+        )
+    citation = citations[chosen]
     try:
         if pictured:
             _show_picture(rag, citation)

@@ -168,10 +168,34 @@ def test_a_source_shows_its_passage_with_each_quote_marked() -> None:
 
 def test_rows_of_a_split_table_get_their_header_back() -> None:
     rows = "| a | 1 |\n| b | 2 |"
-    part = hit(text=rows, prefix="Section: Fees\n| Name | Fee |\n|---|---|")
+    part = hit(text=rows, prefix="Section: Fees\n| Name | Fee |")
     shown = source_preview([citation(quote="| b | 2 |", start=110)], part)
-    assert shown.text == f"| Name | Fee |\n|---|---|\n{rows}"
+    assert shown.text == f"| Name | Fee |\n| --- | --- |\n{rows}"
     assert [shown.text[mark.start : mark.end] for mark in shown.highlights] == ["| b | 2 |"]
+
+
+def test_of_a_table_the_rows_beside_the_quotes_are_shown() -> None:
+    letters = "abcdefghij"
+    text = "Fees:\n\n| Name |\n|---|\n" + "".join(f"| {letter} |\n" for letter in letters) + "\nThe end."
+    quotes = [citation(quote=f"| {letter} |", start=100 + text.index(f"| {letter} |")) for letter in "bhi"]
+    shown = source_preview(quotes, hit(text=text))
+    assert shown.text == "| Name |\n|---|\n" + "\n".join(f"| {letter} |" for letter in "abcghij")
+    assert [shown.text[mark.start : mark.end] for mark in shown.highlights] == ["| b |", "| h |", "| i |"]
+
+
+def test_a_quote_is_never_cut() -> None:
+    text = "word " * 200
+    shown = excerpt(text, [(300, 340), (620, 900)], length=500)
+    assert [shown.text[mark.start : mark.end] for mark in shown.highlights] == [text[300:340], text[620:900]]
+
+
+def test_all_quotes_of_a_source_are_shown_however_far_apart() -> None:
+    text = "First of all. " + "word " * 200 + "Last of all. " + "word " * 200
+    at = text.index("Last of all.")
+    far = [citation(quote="First of all.", start=100), citation(quote="Last of all.", start=100 + at)]
+    shown = source_preview(far, hit(text=text))
+    assert [shown.text[mark.start : mark.end] for mark in shown.highlights] == ["First of all.", "Last of all."]
+    assert len(shown.text) < at + 100
 
 
 def test_a_source_without_its_passage_shows_the_quote() -> None:
