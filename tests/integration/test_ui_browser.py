@@ -280,6 +280,33 @@ def test_a_refresh_keeps_the_conversation_and_stop_keeps_what_was_said(tab: Tab,
     assert page.url == address
 
 
+def test_the_question_stands_at_the_top_when_its_answer_is_there(tab: Tab, files: list[Path]) -> None:
+    tab.upload(*files)
+    page = tab.open("Chat")
+    page.get_by_text("Write answers with the model").click()
+    for number in (1, 2, 3):
+        tab.ask("What is the beacon frequency, and where does the lighthouse stand?")
+        expect(page.get_by_test_id("stChatMessage")).to_have_count(2 * number)
+        expect(page.get_by_text("Also retrieved")).to_have_count(number)
+        page.wait_for_timeout(3000)  # longer than the page goes on moving
+        box = page.get_by_test_id("stChatMessage").nth(-2).bounding_box()
+        assert box is not None
+        assert 0 <= box["y"] < 300
+
+
+def test_the_bin_of_a_row_deletes_that_document_after_asking(tab: Tab, files: list[Path]) -> None:
+    tab.upload(*files)
+    page = tab.page
+    table = page.locator("[class*=st-key-documents_] canvas").first
+    box = table.bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + box["width"] - 30, box["y"] + 35 + 17)  # the last column of the first row
+    expect(page.get_by_text("from the library? Files in your own folders stay.")).to_contain_text(EVIL_NAME)
+    page.get_by_role("button", name="Delete").click()
+    expect(page.get_by_text("Deleted 1 document")).to_be_visible()
+    expect(page.get_by_text("1 document. Tick one")).to_be_visible()
+
+
 def status_of(request: urllib.request.Request) -> int:
     try:
         with urllib.request.urlopen(request, timeout=10) as reply:

@@ -10,7 +10,7 @@ import streamlit as st
 from localrag.app import RAG, Scope
 from localrag.errors import LocalRagError
 from localrag.types import Answer, Document, IndexStats
-from localrag.ui import answer_view, controls, conversation, labels
+from localrag.ui import answer_view, controls, conversation, labels, theme
 from localrag.ui.conversation import Conversation, Turn
 from localrag.ui.notices import advice, problem_text, show_error
 from localrag.ui.pump import Pump
@@ -43,6 +43,8 @@ def draw(session: Session) -> None:
     for number, turn in enumerate(held.turns):
         latest = number == len(held.turns) - 1
         answer_view.draw_turn(rag, turn, catalog, key=f"turn_{number}", latest=latest)
+    if st.session_state.pop("answered", False):
+        theme.show_last_question()
     question = st.chat_input("Ask your documents", key="question", disabled=not documents, submit_mode="disable")
     if question and question.strip():
         _ask(rag, held, question.strip(), chosen)
@@ -123,6 +125,7 @@ def _hint(documents: Sequence[Document]) -> None:
 def _ask(rag: RAG, held: Conversation, question: str, chosen: controls.Controls) -> None:
     """Shows the answer as it grows, keeps the turn however it ends, and draws the page anew."""
     answer_view.draw_question(question)
+    theme.show_end()
     turn: Turn | None = None
     text = ""
     with st.chat_message("assistant", avatar=answer_view.ASSISTANT_ICON):
@@ -156,6 +159,7 @@ def _ask(rag: RAG, held: Conversation, question: str, chosen: controls.Controls)
         finally:
             # Also when the script is ended from outside: the stop button, another page, a closed tab.
             _keep(rag, held, turn or Turn(question=question, partial=text))
+    st.session_state.answered = True
     st.rerun()
 
 
