@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypedDict
 
@@ -19,6 +20,15 @@ from localrag.ui.safe import plain
 _ROW_PX = 35
 _MOST_ROWS = 12
 _NAMED = 5
+_CLICK = "delete_clicked"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """Whether to delete these documents, asked while these rows, by id, were ticked."""
+
+    ticked: tuple[str, ...]
+    doomed: tuple[Document, ...]
 
 
 class Row(TypedDict):
@@ -30,6 +40,7 @@ class Row(TypedDict):
     Chunks: int
     Status: str
     Added: datetime
+    Delete: str
 
 
 def draw(rag: RAG, documents: Sequence[Document]) -> None:
@@ -42,12 +53,11 @@ def draw(rag: RAG, documents: Sequence[Document]) -> None:
     if not shown:
         st.info(f"None of {labels.count(len(documents), 'document')} matches {plain(wanted)}.")
         return
+    st.caption(
+        f"{labels.count(len(shown), 'document')}. Tick one to read what was indexed, several to delete them together."
+    )
     chosen = _table(shown)
-    if not chosen:
-        count = labels.count(len(shown), "document")
-        st.caption(f"{count}. Select a row to read what was indexed, or to delete it.")
-        return
-    _delete_bar(rag, chosen)
+    _deletion(rag, chosen, clicked=_clicked(shown))
     if len(chosen) == 1:
         reading.draw(rag, chosen[0])
 
@@ -72,6 +82,7 @@ def rows(documents: Sequence[Document]) -> list[Row]:
             Chunks=document.chunk_count,
             Status=labels.status(document),
             Added=document.indexed_at.astimezone().replace(tzinfo=None),
+            Delete=":material/delete:",
         )
         for document in documents
     ]
@@ -90,33 +101,47 @@ def _table(documents: Sequence[Document]) -> list[Document]:
         on_select="rerun",
         selection_mode="multi-row",
         column_config={
-            "Name": st.column_config.TextColumn(width=330),
+            "Name": st.column_config.TextColumn(width=290),
             "Size": st.column_config.NumberColumn(format="bytes", width="small"),
             "Pages": st.column_config.NumberColumn(width="small", help="Pages, slides, sheets or other parts."),
             "Chunks": st.column_config.NumberColumn(width="small"),
             "Added": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm"),
+            "Delete": st.column_config.ButtonColumn(width=60, type="tertiary", help="Asks first.", key=_CLICK),
         },
     )
     return [documents[row] for row in event.selection.rows if row < len(documents)]
 
 
-def _delete_bar(rag: RAG, chosen: Sequence[Document]) -> None:
-    """Asks before it deletes. The question is tied to the selection: choosing other rows takes it back."""
-    ids = tuple(document.id for document in chosen)
-    asking = st.session_state.get("confirm_delete") == ids
-    with st.container(horizontal=True, vertical_alignment="center"):
-        if not asking:
+def _clicked(documents: Sequence[Document]) -> Document | None:
+    """The document whose delete button brought about this run."""
+    click: Any = st.session_state.get(_CLICK)
+    return documents[click["row"]] if click and click["row"] < len(documents) else None
+
+
+def _deletion(rag: RAG, chosen: Sequence[Document], *, clicked: Document | None) -> None:
+    """Offers to delete the ticked rows, and asks before any deletion. Ticking other rows takes the question back."""
+    ticked = tuple(document.id for document in chosen)
+    if clicked:
+        st.session_state.confirm_delete = Question(ticked=ticked, doomed=(clicked,))
+    question: Question | None = st.session_state.get("confirm_delete")
+    if question and question.ticked == ticked:
+        _confirm(rag, question.doomed)
+    elif chosen:
+        with st.container(horizontal=True, vertical_alignment="center"):
             st.markdown(f"**{_names(chosen)}**", width="stretch")
             if st.button("Delete", icon=":material/delete:", key="delete"):
-                st.session_state.confirm_delete = ids
+                st.session_state.confirm_delete = Question(ticked=ticked, doomed=tuple(chosen))
                 st.rerun()
-            return
-        st.markdown(f"Delete **{_names(chosen)}** from the library? Files in your own folders stay.", width="stretch")
+
+
+def _confirm(rag: RAG, doomed: Sequence[Document]) -> None:
+    with st.container(horizontal=True, vertical_alignment="center", border=True):
+        st.markdown(f"Delete **{_names(doomed)}** from the library? Files in your own folders stay.", width="stretch")
         if st.button("Keep", key="delete_no"):
             del st.session_state.confirm_delete
             st.rerun()
         if st.button("Delete", icon=":material/delete:", type="primary", key="delete_yes"):
-            _delete(rag, chosen)
+            _delete(rag, doomed)
 
 
 def _names(chosen: Sequence[Document]) -> str:
