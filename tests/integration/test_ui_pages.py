@@ -137,6 +137,7 @@ def test_welcome_counts_and_says_what_needs_action(make_app: MakeApp) -> None:
     assert "**Embedding model** :green-badge" in text
     assert "**Language model** :orange-badge" in text
     assert "`ollama serve`" in text
+    assert "Optional: until then, answers quote" in text
 
 
 def test_welcome_shows_every_setting_in_force(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -247,6 +248,18 @@ def test_choosing_other_rows_takes_the_question_back(make_app: MakeApp) -> None:
     assert len(app.rag.documents()) == 2
 
 
+def test_the_button_in_a_row_asks_for_that_row_alone(make_app: MakeApp) -> None:
+    app = make_app(lease=LEASE, zoo=ZOO)
+    tab = app.open(UPLOAD)
+    assert tab.dataframe[0].value["Delete"].to_list() == [":material/delete:"] * 2
+    tab.session_state["delete_clicked"] = {"row": 0, "label": ":material/delete:"}
+    tab.run()
+    assert "Delete **lease.md** from the library?" in shown(tab)
+    assert len(app.rag.documents()) == 2
+    tab.button(key="delete_yes").click().run()
+    assert [document.name for document in app.rag.documents()] == ["zoo.md"]
+
+
 def test_what_was_read_is_shown_beside_its_source(make_app: MakeApp) -> None:
     tab = select(make_app(lease=LEASE).open(UPLOAD), 0)
     assert "The monthly rent of the warehouse is $4,200" in shown(tab)
@@ -272,7 +285,7 @@ def test_ollama_down_is_told_before_the_question_and_quotes_answer_it(make_app: 
     assert "$4,200" in text
     assert ":blue-badge[[lease.md, lines" in text
     assert ":gray-badge[Quoted, no model]" in text
-    assert any("ollama serve" in note.value for note in tab.info)
+    assert any("`ollama serve`" in note.value for note in tab.caption)
 
 
 def test_a_streamed_answer_is_checked_and_its_sources_are_the_cited_ones(make_app: MakeApp) -> None:
@@ -312,6 +325,17 @@ def test_a_refresh_keeps_the_conversation(make_app: MakeApp) -> None:
     assert not fresh.exception
     assert "$4,200" in shown(fresh)
     assert [message.name for message in fresh.chat_message] == ["user", "assistant"]
+
+
+def test_a_refresh_keeps_what_is_searched_and_how(make_app: MakeApp) -> None:
+    app = make_app(lease=LEASE, zoo=ZOO)
+    fresh = AppTest.from_file(str(ROOT / CHAT), default_timeout=WAIT_S)
+    fresh.query_params.update({"top_k": "3", "semantic": "0.2", "only_documents": "zoo.md", "use_llm": "false"})
+    fresh.run()
+    assert not fresh.exception
+    assert (fresh.slider(key="top_k").value, fresh.slider(key="semantic").value) == (3, 0.2)
+    assert [app.rag.get(identity).name for identity in fresh.multiselect(key="only_documents").value] == ["zoo.md"]
+    assert fresh.toggle(key="use_llm").value is False
 
 
 def test_the_conversation_survives_a_visit_to_another_page(make_app: MakeApp) -> None:

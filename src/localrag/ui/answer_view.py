@@ -11,7 +11,7 @@ from localrag.types import Answer, Document, DocumentId, cite
 from localrag.ui import labels, sources
 from localrag.ui.conversation import Turn
 from localrag.ui.marking import unsupported
-from localrag.ui.notices import show_problem
+from localrag.ui.notices import command_hint, show_problem
 from localrag.ui.safe import plain, render_safe
 
 ASSISTANT_ICON = ":material/menu_book:"
@@ -41,7 +41,7 @@ def draw_turn(rag: RAG, turn: Turn, documents: Mapping[DocumentId, Document], *,
 
 def _answer(rag: RAG, answer: Answer, documents: Mapping[DocumentId, Document], *, key: str, latest: bool) -> None:
     if answer.notice:
-        st.info(plain(answer.notice), icon=":material/info:")
+        st.caption(f":material/info: {command_hint(answer.notice)}")
     markers = list(dict.fromkeys(citation.marker for citation in answer.citations))
     highlights, missing = unsupported(answer.text, answer.unsupported, markers)
     st.markdown(render_safe(answer.text, highlights=highlights, badges=markers))

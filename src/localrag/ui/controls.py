@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 
@@ -34,6 +35,7 @@ def draw(settings: Settings, documents: Sequence[Document], turns: Sequence[Turn
             value=True,
             key="use_llm",
             persist_state="session",
+            bind="query-params",
             help=f"{settings.llm_model} through Ollama. Off: the best sentences are quoted word for word.",
         )
         top_k = st.slider(
@@ -43,6 +45,7 @@ def draw(settings: Settings, documents: Sequence[Document], turns: Sequence[Turn
             settings.top_k,
             key="top_k",
             persist_state="session",
+            bind="query-params",
             help="How many passages are retrieved for an answer.",
         )
         semantic = st.slider(
@@ -53,6 +56,7 @@ def draw(settings: Settings, documents: Sequence[Document], turns: Sequence[Turn
             0.05,
             key="semantic",
             persist_state="session",
+            bind="query-params",
             help="0 is BM25 only: exact words. 1 is vectors only: meaning. Between, both rankings are merged.",
         )
         with st.container(horizontal=True, horizontal_alignment="distribute", key="slider_ends"):
@@ -75,6 +79,7 @@ def _filter(documents: Sequence[Document]) -> tuple[str, ...]:
             format_func=lambda identity: names[identity],
             key="only_documents",
             persist_state="session",
+            bind="query-params",
             placeholder="All documents",
             disabled=not documents,
         )
@@ -93,6 +98,10 @@ def _conversation_buttons(turns: Sequence[Turn]) -> bool:
         width="stretch",
         on_click="ignore",
     )
-    return st.button(
-        "Clear conversation", icon=":material/delete_sweep:", disabled=not turns, width="stretch", key="clear"
-    )
+    look: dict[str, Any] = {"icon": ":material/delete_sweep:", "width": "stretch"}
+    if not turns:
+        st.button("Clear conversation", disabled=True, key="nothing_to_clear", **look)
+        return False
+    with st.popover("Clear conversation", key="clear_asks", **look):
+        st.markdown(f"{labels.count(len(turns), 'question')} with answers and sources are deleted for good.")
+        return st.button("Clear", type="primary", key="clear", **look)

@@ -18,6 +18,7 @@ from localrag.ui.samples import sample_button
 from localrag.ui.session import Session
 
 _EMBEDDING = "embedding model"
+_OPTIONAL = "Language model"
 _NOT_INDEX = frozenset({"settings", _EMBEDDING, "vectors"})
 
 
@@ -78,7 +79,7 @@ def _status(library: Sequence[Check], model: Sequence[Check]) -> None:
     index = [check for check in library if check.name not in _NOT_INDEX]
     embedding = [check for check in library if check.name == _EMBEDDING]
     for column, (title, checks) in zip(
-        st.columns(3), [("Index", index), ("Embedding model", embedding), ("Language model", model)], strict=True
+        st.columns(3), [("Index", index), ("Embedding model", embedding), (_OPTIONAL, model)], strict=True
     ):
         with column, st.container(border=True, height="stretch"):
             _card(title, checks)
@@ -87,9 +88,13 @@ def _status(library: Sequence[Check], model: Sequence[Check]) -> None:
 def _card(title: str, checks: Sequence[Check]) -> None:
     wrong = [check for check in checks if not check.ok]
     state = ":orange-badge[:material/build: Needs action]" if wrong else ":green-badge[:material/check: OK]"
+    if wrong and title == _OPTIONAL:
+        state = ":orange-badge[:material/cloud_off: Not ready]"
     st.markdown(f"**{title}** {state}")
     for check in wrong:
-        st.markdown(advice(check))
+        st.markdown(f":small[{advice(check)}]")
+    if wrong and title == _OPTIONAL:
+        st.caption("Optional: until then, answers quote the best sentences.")
     if checks and not wrong:
         st.markdown(f":small[{plain(checks[0].detail)}]")
 
