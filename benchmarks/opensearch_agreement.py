@@ -2,7 +2,7 @@
 
     python benchmarks/opensearch_agreement.py [--sets squad2-dev cranfield] [--url http://127.0.0.1:9200]
 
-Each set is indexed in both and some of its questions asked in both. Prints a table and
+Every entry of a set is one chunk; the library is copied as `localrag migrate` does. Prints a table and
 keeps the figures in `benchmarks/results/opensearch_agreement.json`. The library in OpenSearch is dropped at the end.
 """
 
@@ -12,38 +12,38 @@ import argparse
 import json
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from vector_cache import CachedEmbedder
 
-from localrag.chunking.split import Chunker
 from localrag.embedding.registry import create_embedder
 from localrag.evaluation.beir import BeirDataset, load_dataset
-from localrag.evaluation.benchmark import Progress, evaluate
+from localrag.evaluation.metrics import means, score
 from localrag.index.opensearch import OpenSearchIndex
 from localrag.index.sqlite import SqliteIndex
-from localrag.parsing.isolated import IsolatedParser
-from localrag.parsing.source import Limits
+from localrag.library.embedding_queue import EmbeddingQueue
+from localrag.library.migration import migrate
 from localrag.protocols import Embedder, Library
 from localrag.retrieval.hybrid import Retriever
 from localrag.settings import load_settings
-from localrag.types import IndexHeader, Query
+from localrag.types import Chunk, Document, IndexHeader, Page, Query
 
 BENCH = Path(__file__).resolve().parents[2] / "shared" / "bench"
 RESULTS = Path(__file__).parent / "results" / "opensearch_agreement.json"
 DEPTH = 10
 QUESTIONS = 200
+PER_DOCUMENT = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
     """What one set showed; times are of this machine at this moment and not kept."""
 
-    documents: int
     chunks: int
     questions: int
     overlap: float
@@ -55,40 +55,58 @@ class Agreement:
 
 
 def compare(folder: Path, *, embedder: Embedder, embedded: Library, opensearch: Library) -> Agreement:
-    """Indexes the set in both and asks both."""
-    settings = load_settings()
+    """Fills the first index, copies it to the second, asks both."""
     dataset = _some_questions(load_dataset(folder))
-    parser = IsolatedParser(limits=Limits())
-    chunker = Chunker(embedder.tokenizer, settings.chunk_tokens, settings.chunk_overlap_tokens)
-    evaluations = []
-    try:
-        for index in (embedded, opensearch):
-            evaluations.append(
-                evaluate(
-                    dataset,
-                    index=index,
-                    embedder=embedder,
-                    chunker=chunker,
-                    parser=parser,
-                    semantic=settings.semantic,
-                    on_progress=_show,
-                )
-            )
-    finally:
-        parser.close()
-    ours, theirs = evaluations
-    overlap, same_first, times = _overlap(dataset, embedder, embedded, opensearch)
+    fill(embedded, dataset, embedder)
+    moved = migrate(embedded, opensearch)
+    assert not moved.problems, moved.problems
+    ours, our_ms = _ask(Retriever(index=embedded, embedder=embedder), dataset.queries)
+    theirs, their_ms = _ask(Retriever(index=opensearch, embedder=embedder), dataset.queries)
+    pairs = [(ours[key], theirs[key]) for key in ours if ours[key]]
     return Agreement(
-        documents=ours.documents,
-        chunks=ours.chunks,
-        questions=ours.queries,
-        overlap=overlap,
-        same_first=same_first,
-        ndcg_embedded=ours.by_mode["hybrid"]["ndcg@10"],
-        ndcg_opensearch=theirs.by_mode["hybrid"]["ndcg@10"],
-        ms_embedded=times[0],
-        ms_opensearch=times[1],
+        chunks=moved.chunks,
+        questions=len(pairs),
+        overlap=sum(len(set(one) & set(other)) / len(one) for one, other in pairs) / len(pairs),
+        same_first=sum(one[:1] == other[:1] for one, other in pairs) / len(pairs),
+        ndcg_embedded=means(score(ours, dataset.qrels))["ndcg@10"],
+        ndcg_opensearch=means(score(theirs, dataset.qrels))["ndcg@10"],
+        ms_embedded=our_ms,
+        ms_opensearch=their_ms,
     )
+
+
+def fill(index: Library, dataset: BeirDataset, embedder: Embedder) -> None:
+    """Every entry of the corpus as one chunk, a hundred in a document, all with their vectors."""
+    entries = [entry for entry in dataset.corpus if entry.text.strip()]
+    for at in range(0, len(entries), PER_DOCUMENT):
+        part = list(enumerate(entries[at : at + PER_DOCUMENT], start=1))
+        document = Document(
+            id=f"d{at}",
+            content_hash=f"h{at}",
+            name=f"part{at}",
+            uri=f"file:///{at}",
+            media_type="text/plain",
+            size_bytes=1,
+            page_count=len(part),
+            indexed_at=datetime(2026, 3, 1, tzinfo=UTC),
+        )
+        chunks = [
+            Chunk(
+                id=entry.id,
+                document_id=document.id,
+                index=number,
+                page_ordinal=number,
+                heading_path=(entry.title,) if entry.title else (),
+                prefix=f"Section: {entry.title}" if entry.title else "",
+                text=entry.text,
+                start=0,
+                end=len(entry.text),
+                token_count=1,
+            )
+            for number, entry in part
+        ]
+        index.replace_document(document, [Page(ordinal=number, markdown=entry.text) for number, entry in part], chunks)
+    EmbeddingQueue(index=index, embedder=embedder).drain()
 
 
 def _some_questions(dataset: BeirDataset) -> BeirDataset:
@@ -102,26 +120,13 @@ def _some_questions(dataset: BeirDataset) -> BeirDataset:
     )
 
 
-def _overlap(
-    dataset: BeirDataset, embedder: Embedder, embedded: Library, opensearch: Library
-) -> tuple[float, float, tuple[float, float]]:
-    """Mean share of the embedded index's best ten that OpenSearch gives too, share of equal first hits, times."""
-    asked = list(dataset.queries.values())
-    ours, our_ms = _ask(Retriever(index=embedded, embedder=embedder), asked)
-    theirs, their_ms = _ask(Retriever(index=opensearch, embedder=embedder), asked)
-    pairs = [(one, other) for one, other in zip(ours, theirs, strict=True) if one]
-    overlap = sum(len(set(one) & set(other)) / len(one) for one, other in pairs) / len(pairs)
-    first = sum(one[:1] == other[:1] for one, other in pairs) / len(pairs)
-    return overlap, first, (our_ms, their_ms)
-
-
-def _ask(retriever: Retriever, questions: Sequence[str]) -> tuple[list[list[str]], float]:
+def _ask(retriever: Retriever, questions: Mapping[str, str]) -> tuple[dict[str, list[str]], float]:
     """The chunk ids of the best ten for each question, and the mean milliseconds of a search."""
-    found = []
+    found = {}
     began = time.perf_counter()
-    for question in questions:
+    for key, question in questions.items():
         hits = retriever.search(Query(text=question, top_k=DEPTH)).hits
-        found.append([hit.chunk.id for hit in hits])
+        found[key] = [hit.chunk.id for hit in hits]
     return found, (time.perf_counter() - began) * 1000 / len(questions)
 
 
@@ -160,11 +165,6 @@ def table(results: Mapping[str, Mapping[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def _show(progress: Progress) -> None:
-    if progress.done % 500 == 0 or progress.done == progress.total:
-        print(f"  {progress.stage} {progress.done}/{progress.total}", flush=True)
-
-
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--sets", nargs="+", default=["squad2-dev", "cranfield"])
@@ -182,7 +182,6 @@ def main() -> None:
             found = compare(chosen.bench / name, embedder=embedder, embedded=embedded, opensearch=opensearch)
         print(f"  a search takes {found.ms_embedded:.1f} ms embedded, {found.ms_opensearch:.1f} ms in OpenSearch")
         kept[name] = {
-            "documents": found.documents,
             "chunks": found.chunks,
             "questions": found.questions,
             "overlap": round(found.overlap, 4),

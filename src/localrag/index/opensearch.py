@@ -69,7 +69,9 @@ class OpenSearchIndex:
         self._clock = clock
         self._state = State(http, names)
         self._reads = Reads(http, names, self._state)
-        self._writes = Writes(http, names, self._state, self._reads, self._published)
+        self._writes = Writes(
+            http, names, self._state, self._reads, published=self._published, require_epoch=self._require_epoch
+        )
         self._legs = Legs(http, names, self._state)
         self._notes = Notes(http, names)
         self._lock = threading.Lock()
@@ -169,16 +171,13 @@ class OpenSearchIndex:
         return self._header
 
     def replace_document(self, document: Document, pages: Sequence[Page], chunks: Sequence[Chunk]) -> None:
-        self._require_epoch()
         self._writes.replace(document, pages, chunks)
         self._notes.delete_failure(document.uri)
 
     def update_document(self, document: Document) -> None:
-        self._require_epoch()
         self._writes.update(document)
 
     def delete_document(self, document_id: DocumentId) -> int:
-        self._require_epoch()
         return self._writes.delete(document_id)
 
     def clear(self) -> None:
@@ -219,8 +218,7 @@ class OpenSearchIndex:
     ) -> LegResults:
         query = None if vector is None else checked_vector(vector, self._header.model.dimension)
         legs, totals = self._legs.search(text, query, limit=limit, where=where)
-        if totals.epoch != self._epoch:
-            self._learn_epoch(totals.epoch)
+        self._require_epoch(totals.epoch)
         self._seen(totals.changes)
         return legs
 
@@ -241,7 +239,7 @@ class OpenSearchIndex:
 
     def add_vectors(self, vectors: Mapping[str, Vectors]) -> int:
         rows = checked_vectors(vectors, self._header.model.dimension)
-        self._require_epoch()
+        self._require_epoch(self._state.read().epoch)
         return self._writes.add_vectors(rows)
 
     def document_vectors(self, document_id: DocumentId) -> dict[str, Vectors]:
@@ -339,15 +337,11 @@ class OpenSearchIndex:
         if stored_analysis(self._http, self._names) != analysis_version():
             self.rebuild_derived()
 
-    def _require_epoch(self) -> None:
+    def _require_epoch(self, epoch: str) -> None:
         """Nothing, or IndexMismatchError when another process has reset the library to other settings."""
-        epoch = self._state.read().epoch
         if epoch != self._epoch:
-            self._learn_epoch(epoch)
-
-    def _learn_epoch(self, epoch: str) -> None:
-        require_header(self._http, self._names, self._header)
-        self._epoch = epoch
+            require_header(self._http, self._names, self._header)
+            self._epoch = epoch
 
     def _published(self, state: LibraryState) -> None:
         self._seen(state.changes)

@@ -43,6 +43,13 @@ class Busy(BackendUnavailable):
     """It asks to be asked again later (429), or part of the cluster is not ready (502, 503, 504)."""
 
 
+def kept_changing(url: str) -> BackendTimeout:
+    """The error for a reader or writer that others overtook every time."""
+    return BackendTimeout(
+        f"Other writers kept changing the library in {SERVICE} at {url}.", service=SERVICE, url=url, hint="Try again."
+    )
+
+
 def translated(error: Exception, url: str) -> LocalRagError:
     """The error of opensearch-py as one of ours.
 

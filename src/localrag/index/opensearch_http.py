@@ -152,6 +152,7 @@ class Http:
         *,
         ignore: frozenset[int] = frozenset(),
         before_batch: Callable[[], None] = lambda: None,
+        refresh: bool = False,
     ) -> None:
         """Performs all actions, a bounded batch at a time; items that were refused for load are sent again.
 
@@ -159,21 +160,29 @@ class Http:
             actions: pairs of action line and source.
             ignore: statuses of items that are as good as success.
             before_batch: called before each request.
+            refresh: make what the last request wrote searchable, and all before it in the same shard.
 
         Raises:
             StorageFullError: it takes no writes.
             BackendError: naming the items that failed, and why.
         """
+        last: list[str] = []
         for batch in batches(actions):
+            if last:
+                before_batch()
+                self._bulk_batch(last, ignore, refresh=False)
+            last = batch
+        if last:
             before_batch()
-            self._bulk_batch(batch, ignore)
+            self._bulk_batch(last, ignore, refresh=refresh)
 
-    def _bulk_batch(self, batch: list[str], ignore: frozenset[int]) -> None:
+    def _bulk_batch(self, batch: list[str], ignore: frozenset[int], *, refresh: bool) -> None:
         left = batch
+        params = {"require_alias": "true", "refresh": "true" if refresh else "false"}
 
         def send() -> None:
             nonlocal left
-            answer = self._once("POST", "/_bulk", {"require_alias": "true"}, "".join(left), None)
+            answer = self._once("POST", "/_bulk", params, "".join(left), None)
             if not answer["errors"]:
                 return
             again: list[str] = []

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 from localrag.index.opensearch_entries import KnownText, chunk_of, document_of, page_of, vector_of
+from localrag.index.opensearch_errors import kept_changing
 from localrag.index.opensearch_filters import Query, any_value
 from localrag.index.opensearch_http import Http, Json
 from localrag.index.opensearch_schema import Names
-from localrag.index.opensearch_state import State
+from localrag.index.opensearch_state import LibraryState, State
 from localrag.protocols import Vectors
 from localrag.types import Chunk, ChunkId, Document, DocumentId, Page, PendingText
 
@@ -23,6 +25,20 @@ _TRIES = 10
 _EMBEDDED: list[Query] = [{"term": {"kind": "chunk"}}, {"term": {"embedded": True}}]
 # Exact up to here, within some percent above (OpenSearch documentation, "Cardinality").
 _PRECISE = 40_000
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What a write has to know.
+
+    taken: id and document of a chunk of another document that has one of the ids.
+    texts: by hash what the library has of the texts.
+    present: the versions of the document, with their chunks: one, or none.
+    """
+
+    taken: tuple[ChunkId, DocumentId] | None
+    texts: dict[str, KnownText]
+    present: dict[str, int]
 
 
 class Reads:
@@ -44,7 +60,7 @@ class Reads:
             found = [document_of(source, embedded.get(source["version"], 0)) for source in sources]
             return found if len({each.id for each in found}) == len(found) else None
 
-        return sorted(_until_whole(read), key=lambda document: (document.name, document.id))
+        return sorted(self._until_whole(read), key=lambda document: (document.name, document.id))
 
     def pages(self, document_id: DocumentId, ordinal: int | None = None) -> list[Page]:
         """The document's pages in order, or the one with this ordinal."""
@@ -91,30 +107,48 @@ class Reads:
         body = {"size": 0, "query": {"bool": {"filter": clauses}}, "aggs": {"texts": texts}}
         return int(self._http.search(self._index, body)["aggregations"]["texts"]["value"])
 
-    def known_texts(self, hashes: Sequence[str]) -> dict[str, KnownText]:
-        """Of the texts that a chunk has already: their places in the queue and their vectors."""
-        found: dict[str, KnownText] = {}
-        for part in _parts(hashes, _VECTORS_PAGE):
-            body = {
-                "query": {"bool": {"filter": [any_value("text_hash", part), *self._state.visible()]}},
-                "collapse": {"field": "text_hash"},
-                "sort": [{"embedded": "desc"}, {"text_order": "asc"}],
-                "size": len(part),
-                "_source": ["text_hash", "text_order", "embedded", "embedding"],
-            }
-            for hit in self._http.search(self._index, body)["hits"]["hits"]:
-                source = hit["_source"]
-                embedding = source["embedding"] if source["embedded"] else None
-                found[source["text_hash"]] = KnownText(source["text_order"], embedding)
-        return found
+    def survey(
+        self, document_id: DocumentId, state: LibraryState, *, chunk_ids: Sequence[ChunkId], hashes: Sequence[str]
+    ) -> Survey:
+        """What a write of this document has to know, as of that state where it matters."""
+        first, *rest = [*_parts(hashes, _VECTORS_PAGE)] or [[]]
+        asked = [self._owner_query(chunk_ids, document_id), self._texts_query(first)]
+        asked.append(self.versions_query(document_id, self._state.visible_at(state)))
+        owners, texts, versions = self._http.searches([(self._index, each) for each in asked])
+        known = _known_texts(texts)
+        for part in rest:
+            known.update(_known_texts(self._http.search(self._index, self._texts_query(part))))
+        owner = next((hit["_source"] for hit in owners["hits"]["hits"]), None)
+        taken = None if owner is None else (owner["id"], owner["document"])
+        return Survey(taken, known, versions_of(versions))
 
-    def owner_of(self, chunk_ids: Sequence[ChunkId], besides: DocumentId) -> tuple[ChunkId, DocumentId] | None:
-        """A chunk with one of these ids that another document has."""
+    def versions_of(self, document_id: DocumentId, state: LibraryState) -> dict[str, int]:
+        """The versions of the document that are to be seen at that state, with their chunks: one, or none."""
+        body = self.versions_query(document_id, self._state.visible_at(state))
+        return versions_of(self._http.search(self._index, body))
+
+    def versions_query(self, document_id: DocumentId, visible: Sequence[Query]) -> Json:
+        """A search for `versions_of`."""
+        clauses = [{"term": {"kind": "document"}}, {"term": {"document": document_id}}, *visible]
+        query = {"bool": {"filter": clauses}}
+        return {"query": query, "size": _PAGE, "track_total_hits": False, "_source": ["version", "chunk_count"]}
+
+    def _owner_query(self, chunk_ids: Sequence[ChunkId], besides: DocumentId) -> Json:
+        """A search for a chunk with one of these ids that another document has."""
         clauses = [any_value("id", chunk_ids), *self._state.visible()]
         query = {"bool": {"filter": clauses, "must_not": [{"term": {"document": besides}}]}}
-        body = {"query": query, "size": 1, "_source": ["id", "document"]}
-        hits = self._http.search(self._index, body)["hits"]["hits"]
-        return (hits[0]["_source"]["id"], hits[0]["_source"]["document"]) if hits else None
+        return {"query": query, "size": 1, "track_total_hits": False, "_source": ["id", "document"]}
+
+    def _texts_query(self, hashes: Sequence[str]) -> Json:
+        """A search for the place in the queue and the vector of each text that a chunk has already."""
+        return {
+            "query": {"bool": {"filter": [any_value("text_hash", hashes), *self._state.visible()]}},
+            "collapse": {"field": "text_hash"},
+            "sort": [{"embedded": "desc"}, {"text_order": "asc"}],
+            "size": len(hashes),
+            "track_total_hits": False,
+            "_source": ["text_hash", "text_order", "embedded", "embedding"],
+        }
 
     def entries(
         self,
@@ -173,16 +207,29 @@ class Reads:
             found = list(self.entries(clauses, sort="position"))
             return found if len({source["version"] for source in found}) <= 1 else None
 
-        return _until_whole(read)
+        return self._until_whole(read)
+
+    def _until_whole(self, read: Callable[[], list[_Found] | None]) -> list[_Found]:
+        """What is read once no change comes in between."""
+        for _ in range(_TRIES):
+            found = read()
+            if found is not None:
+                return found
+        raise kept_changing(self._http.url)
 
 
-def _until_whole(read: Callable[[], list[_Found] | None]) -> list[_Found]:
-    """What is read once no change comes in between."""
-    for _ in range(_TRIES):
-        found = read()
-        if found is not None:
-            return found
-    raise AssertionError("the library kept changing under a reader")
+def versions_of(answer: Json) -> dict[str, int]:
+    """By version how many chunks it has, of the answer to a `versions_query`."""
+    sources = (hit["_source"] for hit in answer["hits"]["hits"])
+    return {source["version"]: source["chunk_count"] for source in sources}
+
+
+def _known_texts(answer: Json) -> dict[str, KnownText]:
+    sources = (hit["_source"] for hit in answer["hits"]["hits"])
+    return {
+        source["text_hash"]: KnownText(source["text_order"], source["embedding"] if source["embedded"] else None)
+        for source in sources
+    }
 
 
 def _parts(values: Sequence[str], size: int) -> Iterator[Sequence[str]]:

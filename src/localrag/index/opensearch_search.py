@@ -17,6 +17,7 @@ from localrag.index import bm25
 from localrag.index.analysis import query_groups
 from localrag.index.content import SCORE_DIGITS
 from localrag.index.opensearch_entries import chunk_of, numbers
+from localrag.index.opensearch_errors import kept_changing
 from localrag.index.opensearch_filters import Query, any_value, render
 from localrag.index.opensearch_http import Http, Json
 from localrag.index.opensearch_schema import LIBRARY, Names
@@ -76,7 +77,7 @@ class Legs:
                 continue
             if legs is not None:
                 return legs, totals
-        raise AssertionError("the library kept changing under a search")
+        raise kept_changing(self._http.url)
 
     def totals(self) -> Totals:
         """Of the whole library."""

@@ -18,8 +18,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from localrag.errors import BackendTimeout, NotFoundError
-from localrag.index.opensearch_errors import SERVICE, Conflict
+from localrag.errors import NotFoundError
+from localrag.index.opensearch_errors import Conflict, kept_changing
 from localrag.index.opensearch_http import Http, Json
 from localrag.index.opensearch_schema import LIBRARY, Names
 
@@ -124,11 +124,11 @@ class State:
 
     def begin(self, version: str) -> LibraryState:
         """Lists the version as hidden; its sequence number is of this write alone."""
-        return self._update(_BEGIN, {"version": version})
+        return self._update(_BEGIN, {"version": version}, seen=False)
 
     def heartbeat(self, version: str) -> None:
         """Says that the version's writer is alive."""
-        self._update(_HEARTBEAT, {"version": version})
+        self._update(_HEARTBEAT, {"version": version}, seen=False)
 
     def change(self, state: LibraryState, *, shown: Sequence[str] = (), hidden: Sequence[str] = ()) -> LibraryState:
         """Shows and hides versions and counts a change, if nothing has changed since `state`.
@@ -149,11 +149,11 @@ class State:
 
     def abandon(self, version: str) -> None:
         """Marks the version as one that nobody writes any more; one that is published stays so."""
-        self._update(_ABANDON, {"version": version})
+        self._update(_ABANDON, {"version": version}, seen=False)
 
     def forget(self, versions: Sequence[str]) -> None:
         """Takes versions off the list that are all deleted."""
-        self._update(_FORGET, {"versions": list(versions)})
+        self._update(_FORGET, {"versions": list(versions)}, seen=False)
 
     def new_epoch(self, epoch: str) -> LibraryState:
         """From here on nothing that was stored before is seen."""
@@ -166,21 +166,18 @@ class State:
                 return decide(self.read())
             except Conflict:
                 self._sleep(random.uniform(0.0, 0.02))
-        raise BackendTimeout(
-            f"Other writers kept changing the library at {self._http.url}.",
-            service=SERVICE,
-            url=self._http.url,
-            hint="Try again.",
-        )
+        raise kept_changing(self._http.url)
 
-    def _update(self, script: str, values: Json, params: dict[str, str] | None = None) -> LibraryState:
-        """The state after the script; searchable when this returns."""
+    def _update(
+        self, script: str, values: Json, params: dict[str, str] | None = None, *, seen: bool = True
+    ) -> LibraryState:
+        """The state after the script. The list of hidden versions holds at once; `seen`: so does the rest."""
         # Scripts without a condition commute, so the server may try them again after another's.
         options = params or {"retry_on_conflict": "50"}
         told = self._http.call(
             "POST",
             self._update_path,
-            params={**options, "refresh": "true", "_source": "true"},
+            params={**options, "refresh": "true" if seen else "false", "_source": "true"},
             body={"script": {"source": " ".join(script.split()), "lang": "painless", "params": values}},
         )
         return _state(told["get"]["_source"], (told["_seq_no"], told["_primary_term"]))

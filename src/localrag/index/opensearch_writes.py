@@ -10,6 +10,7 @@ from contextlib import suppress
 from localrag.errors import BackendError, LocalRagError
 from localrag.index.content import ChunkTerms, chunk_terms, require_consistent, text_hash
 from localrag.index.opensearch_entries import (
+    KnownText,
     Stamp,
     changed,
     chunk_entry,
@@ -23,7 +24,7 @@ from localrag.index.opensearch_entries import (
     routing,
     write_actions,
 )
-from localrag.index.opensearch_errors import SERVICE
+from localrag.index.opensearch_errors import SERVICE, Conflict, kept_changing
 from localrag.index.opensearch_filters import Query, any_value
 from localrag.index.opensearch_http import Action, Http, Json
 from localrag.index.opensearch_reads import Reads
@@ -31,6 +32,8 @@ from localrag.index.opensearch_schema import Names
 from localrag.index.opensearch_state import GRACE_S, HEARTBEAT_S, LibraryState, State, no_such_document
 from localrag.protocols import Vectors
 from localrag.types import Chunk, Document, DocumentId, Page
+
+Present = dict[str, int]
 
 _RESTARTS = 10
 _DELETE_ROUNDS = 20
@@ -43,16 +46,28 @@ class _Overtaken(Exception):
 
 
 class Writes:
-    """Writers of one library. `published` is told every state that a change of ours led to."""
+    """Writers of one library.
+
+    `published` is told every state that a change of ours led to; `require_epoch` raises when the library was reset
+    to other settings in that epoch.
+    """
 
     def __init__(
-        self, http: Http, names: Names, state: State, reads: Reads, published: Callable[[LibraryState], None]
+        self,
+        http: Http,
+        names: Names,
+        state: State,
+        reads: Reads,
+        *,
+        published: Callable[[LibraryState], None],
+        require_epoch: Callable[[str], None],
     ) -> None:
         self._http = http
         self._index = names.content
         self._state = state
         self._reads = reads
         self._published = published
+        self._require_epoch = require_epoch
 
     def replace(self, document: Document, pages: Sequence[Page], chunks: Sequence[Chunk]) -> None:
         """Stores the document in place of any version there."""
@@ -60,11 +75,15 @@ class Writes:
         ordered = sorted(chunks, key=lambda chunk: chunk.index)
         terms = [chunk_terms(chunk, document.name) for chunk in ordered]
 
-        def write(stamp: Stamp) -> Iterator[Json]:
-            taken = self._reads.owner_of([chunk.id for chunk in ordered], document.id)
-            if taken:
-                raise ValueError(f"chunk id {taken[0]!r} of document {document.id!r} belongs to {taken[1]!r}")
-            return self._new_entries(stamp, document, pages, ordered, terms)
+        def write(stamp: Stamp, begun: LibraryState) -> tuple[Iterator[Json], Present]:
+            ids = [chunk.id for chunk in ordered]
+            hashes = list(dict.fromkeys(text_hash(chunk.embedding_text) for chunk in ordered))
+            known = self._reads.survey(document.id, begun, chunk_ids=ids, hashes=hashes)
+            if known.taken:
+                chunk_id, owner = known.taken
+                raise ValueError(f"chunk id {chunk_id!r} of document {document.id!r} belongs to {owner!r}")
+            texts = new_texts(ordered, known.texts, stamp.sequence)
+            return _new_entries(document, pages, list(zip(ordered, terms, strict=True)), texts), known.present
 
         self._versioned(document.id, write, replaces=None)
 
@@ -73,21 +92,18 @@ class Writes:
         for _ in range(_RESTARTS):
             stored = self._document_source(document.id)
             with suppress(_Overtaken):
-                self._versioned(
-                    document.id,
-                    lambda stamp, stored=stored: self._changed_entries(stored, document),  # type: ignore[misc]
-                    replaces=stored["version"],
-                )
+                self._versioned(document.id, self._changing(stored, document), replaces=stored["version"])
                 return
-        raise self._too_busy()
+        raise kept_changing(self._http.url)
 
     def delete(self, document_id: DocumentId) -> int:
         """Removes all trace of the document and returns how many chunks it had."""
         gone: dict[str, int] = {}
 
         def decide(state: LibraryState) -> LibraryState:
+            self._require_epoch(state.epoch)
             gone.clear()
-            gone.update(self._versions_of(document_id, state))
+            gone.update(self._reads.versions_of(document_id, state))
             if not gone:
                 raise no_such_document(document_id)
             return self._state.change(state, hidden=list(gone))
@@ -155,7 +171,11 @@ class Writes:
         )
 
     def _versioned(
-        self, document_id: DocumentId, entries: Callable[[Stamp], Iterator[Json]], *, replaces: str | None
+        self,
+        document_id: DocumentId,
+        write: Callable[[Stamp, LibraryState], tuple[Iterator[Json], Present]],
+        *,
+        replaces: str | None,
     ) -> None:
         """Writes a version of the document and publishes it, in place of `replaces` or of whatever is there."""
         for _ in range(_RESTARTS):
@@ -163,11 +183,11 @@ class Writes:
             begun = self._state.begin(version)
             stamp = Stamp(self._index, begun.epoch, version, begun.sequence)
             try:
-                self._http.bulk(
-                    write_actions(stamp, document_id, entries(stamp)), before_batch=self._heartbeats(version)
-                )
-                self._refresh()
-                state = self._publish(document_id, stamp, replaces)
+                self._require_epoch(begun.epoch)
+                entries, present = write(stamp, begun)
+                actions = write_actions(stamp, document_id, entries)
+                self._http.bulk(actions, before_batch=self._heartbeats(version), refresh=True)
+                state = self._publish(document_id, stamp, replaces, begun, present)
             except BaseException:
                 # Whatever ends the write, its rest need not wait for being taken for abandoned.
                 with suppress(LocalRagError):
@@ -177,13 +197,18 @@ class Writes:
                 self._published(state)
                 self.sweep([each.version for each in state.hidden if each.due(time.time())])
                 return
-        raise self._too_busy()
+        raise kept_changing(self._http.url)
 
-    def _publish(self, document_id: DocumentId, stamp: Stamp, replaces: str | None) -> LibraryState | None:
+    def _publish(
+        self, document_id: DocumentId, stamp: Stamp, replaces: str | None, begun: LibraryState, present: Present
+    ) -> LibraryState | None:
         """The state with the version published; None when it is to be written anew."""
+        if replaces is None or list(present) == [replaces]:
+            with suppress(Conflict):  # most often nobody else has written since
+                return self._state.change(begun, shown=[stamp.version], hidden=list(present))
 
         def decide(seen: LibraryState) -> LibraryState:
-            present = self._versions_of(document_id, seen)
+            present = self._reads.versions_of(document_id, seen)
             if stamp.version in present:
                 return seen  # published by a request whose answer was lost
             if stamp.version not in seen.hidden_versions or seen.epoch != stamp.epoch:
@@ -208,32 +233,23 @@ class Writes:
 
         return beat
 
-    def _new_entries(
-        self,
-        stamp: Stamp,
-        document: Document,
-        pages: Sequence[Page],
-        chunks: Sequence[Chunk],
-        terms: Sequence[ChunkTerms],
-    ) -> Iterator[Json]:
-        hashes = list(dict.fromkeys(text_hash(chunk.embedding_text) for chunk in chunks))
-        texts = new_texts(chunks, self._reads.known_texts(hashes), stamp.sequence)
-        yield document_entry(document, len(chunks))
-        yield from (page_entry(document, page) for page in pages)
-        for chunk, words in zip(chunks, terms, strict=True):
-            yield chunk_entry(document, chunk, words, texts[text_hash(chunk.embedding_text)])
-
-    def _changed_entries(self, stored: Json, given: Document) -> Iterator[Json]:
+    def _changing(
+        self, stored: Json, given: Document
+    ) -> Callable[[Stamp, LibraryState], tuple[Iterator[Json], Present]]:
+        """A write of the stored version with what `given` changes."""
         document = changed(document_of(stored, 0), given)
-        yield document_entry(document, stored["chunk_count"])
         of_version = {"term": {"version": stored["version"]}}
-        pages = self._reads.entries([of_version, {"term": {"kind": "page"}}], sort="position")
-        yield from (page_entry(document, page_of(source)) for source in pages)
-        fields = ["id", "document", "position", "text_order", "embedded", "embedding", "payload"]
-        chunks = self._reads.entries(
-            [of_version, {"term": {"kind": "chunk"}}], sort="position", fields=fields, size=200
-        )
-        yield from (renamed_chunk(document, source) for source in chunks)
+
+        def entries() -> Iterator[Json]:
+            yield document_entry(document, stored["chunk_count"])
+            pages = self._reads.entries([of_version, {"term": {"kind": "page"}}], sort="position")
+            yield from (page_entry(document, page_of(source)) for source in pages)
+            fields = ["id", "document", "position", "text_order", "embedded", "embedding", "payload"]
+            of_chunks = [of_version, {"term": {"kind": "chunk"}}]
+            chunks = self._reads.entries(of_chunks, sort="position", fields=fields, size=200)  # with their vectors
+            yield from (renamed_chunk(document, source) for source in chunks)
+
+        return lambda stamp, begun: (entries(), self._reads.versions_of(document.id, begun))
 
     def _document_source(self, document_id: DocumentId) -> Json:
         clauses: list[Query] = [{"term": {"kind": "document"}}, {"term": {"document": document_id}}]
@@ -242,24 +258,20 @@ class Writes:
             raise no_such_document(document_id)
         return found[0]
 
-    def _versions_of(self, document_id: DocumentId, state: LibraryState) -> dict[str, int]:
-        """The versions of the document that are to be seen at that state, with their chunks: one, or none."""
-        clauses: list[Query] = [{"term": {"kind": "document"}}, {"term": {"document": document_id}}]
-        found = self._reads.entries(
-            clauses, sort="version", fields=["version", "chunk_count"], visible=self._state.visible_at(state)
-        )
-        return {source["version"]: source["chunk_count"] for source in found}
-
     def _refresh(self) -> None:
         self._http.call("POST", f"/{self._index}/_refresh")
 
-    def _too_busy(self) -> BackendError:
-        return BackendError(
-            f"Other writers kept changing this document in {self._index}.",
-            service=SERVICE,
-            url=self._http.url,
-            hint="Try again.",
-        )
+
+def _new_entries(
+    document: Document,
+    pages: Sequence[Page],
+    chunks: Sequence[tuple[Chunk, ChunkTerms]],
+    texts: Mapping[str, KnownText],
+) -> Iterator[Json]:
+    yield document_entry(document, len(chunks))
+    yield from (page_entry(document, page) for page in pages)
+    for chunk, words in chunks:
+        yield chunk_entry(document, chunk, words, texts[text_hash(chunk.embedding_text)])
 
 
 class _Swept(Exception):
