@@ -88,6 +88,24 @@ def test_ask_quotes_with_its_place_when_no_model_runs(folder: Path) -> None:
     assert (refused["refused"], refused["citations"], refused["confidence"]) == (True, [], "none")
 
 
+def test_a_refusal_says_so_and_names_no_model(folder: Path) -> None:
+    run("ingest", str(folder))
+    for options in ([], ["--no-llm"]):
+        done = run("ask", "Who won the cricket world cup?", *options)
+        assert done.stdout.strip() == "I could not find this in your documents."
+        assert "not in your documents · " in done.stderr
+        assert "None" not in done.stderr
+
+
+def test_names_in_the_list_of_documents_are_not_broken(tmp_path: Path) -> None:
+    name = f"{'a very long name ' * 8}.txt"
+    (tmp_path / name).write_text("The boat is red.", encoding="utf-8")
+    run("ingest", str(tmp_path / name))
+    listed = run("documents", env={"COLUMNS": "60"}).stdout.splitlines()
+    assert [line.split()[-1] for line in listed] == ["name", ".txt"]
+    assert name in listed[1]
+
+
 @pytest.fixture
 def ollama() -> Iterator[str]:
     """A server that speaks as much of Ollama's protocol as an answer needs, and always says the same."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
-from rich.table import Column, Table
+from rich.table import Table
 from rich.text import Text
 
 from localrag.errors import LocalRagError
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from localrag.library.migration import Migration, MigrationProgress
 
 _PREVIEW_CHARS = 240
+_UNBOUNDED = 100_000
+"""Columns of a terminal that nothing needs."""
 
 
 def _stdout() -> Console:
@@ -147,23 +149,24 @@ def answer(result: Answer) -> None:
         say(f"{_count(len(result.left_out), 'passage')} did not fit into the prompt (LOCALRAG_CONTEXT_TOKENS).")
     if result.notice:
         say(result.notice)
-    by = result.model if result.mode == "llm" else "quoted, no model"
-    say(f"confidence {result.confidence} · {by} · {result.timings.total / 1000:.1f} s")
+    by = f"confidence {result.confidence} · {result.model if result.mode == 'llm' else 'quoted, no model'}"
+    say(f"{'not in your documents' if result.refused else by} · {result.timings.total / 1000:.1f} s")
 
 
 def documents(items: Sequence[Document]) -> None:
-    """The catalog as a table."""
+    """The catalog as a table. Names come last and are not broken, however narrow the terminal: they get copied."""
     if not items:
         say("The library is empty. Add documents with `localrag ingest PATH`.")
         return
-    table = Table(
-        "id", Column("name", overflow="fold"), "pages", "chunks", "status", "indexed", box=None, pad_edge=False
-    )
+    table = Table("id", "pages", "chunks", "status", "indexed", "name", box=None, pad_edge=False)
     for item in items:
         status = item.status if item.status == "indexed" else f"embedding {item.embedded_count}/{item.chunk_count}"
         when = item.indexed_at.astimezone().strftime("%Y-%m-%d %H:%M")
-        table.add_row(item.id, Text(clean(item.name)), str(item.page_count), str(item.chunk_count), status, when)
-    _stdout().print(table)
+        table.add_row(item.id, str(item.page_count), str(item.chunk_count), status, when, Text(clean(item.name)))
+    console = _stdout()
+    unbroken = console.measure(table, options=console.options.update(width=_UNBOUNDED)).maximum
+    console.width = max(console.width, unbroken)
+    console.print(table)
 
 
 def deletions(items: Iterable[Deletion]) -> None:
