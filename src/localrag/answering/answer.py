@@ -11,7 +11,7 @@ from time import perf_counter
 from localrag.answering.citations import Grammar
 from localrag.answering.confidence import Signals, agreement, judge, judge_extract
 from localrag.answering.context import Prompt, PromptBuilder
-from localrag.answering.evidence import weigh
+from localrag.answering.evidence import Evidence, weigh
 from localrag.answering.extractive import extract
 from localrag.answering.grounding import Grounded, Grounding
 from localrag.answering.prompts import REFUSAL
@@ -23,6 +23,9 @@ from localrag.types import Answer, AnswerMode, ChunkId, Citation, Confidence, Hi
 
 # Any hit with one word of the question is evidence. Refusing more needs a threshold measured on unanswerable questions.
 EVIDENCE_THRESHOLD = 0.0
+# Quotes have no model behind them that could still refuse. Measured on 400 SQuAD questions, keyword hits: over their
+# own paragraphs 2% have less, over 3,546 texts about other things 49% (at .34: 0.7% and 27%, at .5: 10% and 77%).
+QUOTING_THRESHOLD = 0.45
 
 _NO_MODEL = "No language model was used: these are the sentences that fit best, word for word."
 _INSTEAD = "These are the sentences that fit best, word for word."
@@ -36,6 +39,7 @@ class _Question:
 
     text: str
     ranking: Ranking
+    evidence: Evidence
     started: float
     retrieval_ms: float
 
@@ -110,8 +114,9 @@ class Answerer:
         """
         started = perf_counter()
         ranking = search(question)
-        asked = _Question(question, ranking, started, _since(started))
-        if not weigh(ranking.query or question, ranking.hits).is_sufficient(self._evidence_threshold):
+        evidence = weigh(ranking.query or question, ranking.hits)
+        asked = _Question(question, ranking, evidence, started, _since(started))
+        if not asked.evidence.is_sufficient(self._evidence_threshold):
             yield REFUSAL
             yield self._refusal(asked, mode="llm" if self._llm and use_llm else "extractive")
         elif self._llm is None or not use_llm:
@@ -172,8 +177,8 @@ class Answerer:
         return ""
 
     def _quoted(self, asked: _Question, notice: str) -> Iterator[str | Answer]:
-        """The best sentences, each with its source."""
-        extracts = extract(asked.text, asked.hits)
+        """The best sentences, each with its source; a refusal where the hits are about something else."""
+        extracts = extract(asked.text, asked.hits) if asked.evidence.is_sufficient(QUOTING_THRESHOLD) else []
         if not extracts:
             yield REFUSAL
             yield self._refusal(asked, mode="extractive", notice=notice)

@@ -136,6 +136,15 @@ def test_without_a_model_the_best_sentence_is_quoted(ask: Any) -> None:
     assert answer.confidence == "medium"
 
 
+def test_nothing_is_quoted_that_shares_one_word_of_five(ask: Any, model: Any) -> None:
+    # `employees` stands in the handbook; capital, gains, tax and portugal (of five content words) stand nowhere: 0.2.
+    question = "Which capital gains tax do employees pay in Portugal?"
+    shown, answer = ask(None, question)
+    assert (shown, answer.refused, answer.citations) == (REFUSAL, True, ())
+    _, written = ask(model("Employees get 25 days of annual leave [1]."), question)
+    assert written.mode == "llm"
+
+
 def test_the_user_can_leave_the_model_out(ask: Any, model: Any) -> None:
     llm = model("x")
     _, answer = ask(llm, "When does unused leave expire?", use_llm=False)
