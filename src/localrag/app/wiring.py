@@ -9,8 +9,6 @@ from localrag.embedding.registry import create_embedder
 from localrag.errors import SettingsError
 from localrag.generation.ollama import OllamaLLM
 from localrag.generation.tokens import TiktokenCounter
-from localrag.index.opensearch import OpenSearchIndex
-from localrag.index.opensearch_schema import Copies
 from localrag.index.sqlite import SqliteIndex
 from localrag.parsing.formats import SUPPORTED_TYPES
 from localrag.parsing.isolated import IsolatedParser
@@ -66,6 +64,9 @@ def open_index(url: str, settings: Settings, header: IndexHeader, *, reset: bool
     """The index at this URL; its name, user and copies are those of the settings. Raises as `index` does."""
     if path := _sqlite_path(url):
         return SqliteIndex.reset(path, header) if reset else SqliteIndex.open(path, header)
+    from localrag.index.opensearch import OpenSearchIndex  # deferred: not needed by those who keep a file
+    from localrag.index.opensearch_schema import Copies
+
     make = OpenSearchIndex.reset if reset else OpenSearchIndex.open
     copies = Copies(shards=settings.index_shards, replicas=settings.index_replicas)
     return make(url, settings.index_name, header, copies=copies, **_credentials(settings))
@@ -75,6 +76,8 @@ def stored_header(url: str, settings: Settings) -> IndexHeader | None:
     """What the index at this URL was built with; None when there is none. Changes nothing, raises as `index` does."""
     if path := _sqlite_path(url):
         return SqliteIndex.read_header(path)
+    from localrag.index.opensearch import OpenSearchIndex  # deferred, as above
+
     return OpenSearchIndex.read_header(url, settings.index_name, **_credentials(settings))
 
 
