@@ -169,9 +169,9 @@ def drop_unused(http: Http, names: Names) -> None:
 def drop_library(http: Http, names: Names) -> None:
     """Deletes all indices of the library and its template, if they are ours."""
     stored_header(http, names)
-    for alias in (names.content, names.state):
-        for name in http.get(f"/{alias}-*/_alias") or {}:
-            http.call("DELETE", f"/{name}")
+    indices = http.get(f"/{names.content}-*,{names.state}-*/_alias") or {}
+    if indices:
+        http.call("DELETE", f"/{','.join(indices)}")
     if http.get(f"/_index_template/{names.content}"):
         http.call("DELETE", f"/_index_template/{names.content}")
 
