@@ -17,6 +17,9 @@ _STYLE = """
 [data-testid="stChatMessage"] { padding: .75rem 1rem; scroll-margin-top: 1rem; }
 [class*="st-key-sources_"] p, [class*="st-key-sources_"] li, [class*="st-key-sources_"] td,
 [class*="st-key-others_"] p, [class*="st-key-others_"] li, [class*="st-key-others_"] td { font-size: .9rem; }
+/* A wide table scrolls by itself instead of running over the edge of its box. */
+[data-testid="stMarkdownContainer"] table { display: block; overflow-x: auto; max-width: 100%; }
+[class*="st-key-sources_"] th, [class*="st-key-others_"] th { font-size: .9rem; }
 [data-testid="stImage"] img { border: 1px solid rgba(128, 128, 128, .35); border-radius: .25rem; }
 @media (max-width: 640px) {
   [data-testid="stMainBlockContainer"] { padding: 4.25rem 1rem 3rem; }
