@@ -38,6 +38,7 @@ clean:
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) scripts/check_python.py
+	@echo "Installing into $(VENV): about 1 GB, some minutes the first time."
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,opensearch]'
 	touch $(READY)
