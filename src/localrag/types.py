@@ -132,11 +132,19 @@ class LegResults:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """One search to run. `semantic` in [0, 1]: 0 keyword only, 1 vectors only."""
+    """One search to run. `semantic` in [0, 1]: 0 keyword only, 1 vectors only.
+
+    Raises:
+        ValueError: `top_k` is under 1 or no whole number.
+    """
 
     text: str
     top_k: int = 8
     semantic: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.top_k, int) or self.top_k < 1:
+            raise ValueError(f"top_k must be a whole number from 1, found {self.top_k!r}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -189,6 +189,18 @@ def test_a_folder_around_the_data_folder_is_ingested_without_it(rag: RAG, tmp_pa
     assert rag.stats().documents == 2
 
 
+def test_a_path_that_no_file_can_have_stops_nothing(rag: RAG, tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("Text.\n")
+    report = rag.ingest("a\0b", tmp_path / "a.md")
+    assert [outcome.status for outcome in report.outcomes] == ["failed", "indexed"]
+
+
+@pytest.mark.parametrize("top_k", [0, -1, 2.5])
+def test_a_top_k_that_counts_nothing_is_refused(rag: RAG, top_k: float) -> None:
+    with pytest.raises(ValueError, match="top_k"):
+        rag.search("x", top_k=top_k)  # type: ignore[arg-type]
+
+
 def test_ingest_can_be_cancelled_between_files(rag: RAG, tmp_path: Path) -> None:
     for number in range(4):
         (tmp_path / f"{number}.md").write_text(f"Document number {number}.\n")

@@ -93,7 +93,11 @@ def document_id(uri: str) -> DocumentId:
 
 def file_uri(path: Path) -> str:
     """`file:///...` of the resolved path, so that one file has one URI however it was named."""
-    return path.resolve().as_uri()
+    try:
+        return path.resolve().as_uri()
+    except ValueError:
+        # A name with NUL in it, which no file can have, still needs a name for its failure.
+        return path.absolute().as_uri()
 
 
 def upload_uri(name: str) -> str:
