@@ -212,9 +212,10 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 def foreign_elements(page: Page) -> list[str]:
     """What harmful text could have become: remote or broken images, frames, links, formulas, icons in the text."""
     found: list[str] = page.evaluate(
-        """() => [...document.querySelectorAll('[data-testid=stMain] *, [role=dialog] *')]
+        """() => [...document.querySelectorAll('main *, [role=dialog] *')]
             .filter(e => (e.tagName === 'IMG' && !e.src.startsWith(location.origin))
-                || e.tagName === 'IFRAME' || e.tagName === 'SCRIPT' || e.hasAttribute('onerror')
+                || e.tagName === 'IFRAME' || e.hasAttribute('onerror')
+                || (e.tagName === 'SCRIPT' && !e.closest('[class*=st-key-scroll_to_]'))
                 || (e.tagName === 'A' && e.href && !e.href.startsWith(location.origin))
                 || e.classList.contains('katex') || (e.getAttribute('aria-label') || '').includes('delete icon'))
             .map(e => e.outerHTML.slice(0, 200))"""

@@ -35,6 +35,8 @@ def draw(session: Session) -> None:
     if chosen.clear:
         _clear(rag, held)
     st.title("Chat", anchor=False)
+    # Here and in every run, for a browser may skip a run that is followed by another at once. It moves once a turn.
+    theme.show_last_question(st.session_state.get("answered", 0))
     if documents:
         _before_asking(session, stats, use_llm=chosen.use_llm)
     else:
@@ -43,8 +45,6 @@ def draw(session: Session) -> None:
     for number, turn in enumerate(held.turns):
         latest = number == len(held.turns) - 1
         answer_view.draw_turn(rag, turn, catalog, key=f"turn_{number}", latest=latest)
-    if st.session_state.pop("answered", False):
-        theme.show_last_question()
     question = st.chat_input("Ask your documents", key="question", disabled=not documents, submit_mode="disable")
     if question and question.strip():
         _ask(rag, held, question.strip(), chosen)
@@ -159,7 +159,7 @@ def _ask(rag: RAG, held: Conversation, question: str, chosen: controls.Controls)
         finally:
             # Also when the script is ended from outside: the stop button, another page, a closed tab.
             _keep(rag, held, turn or Turn(question=question, partial=text))
-    st.session_state.answered = True
+    st.session_state.answered = len(held.turns)
     st.rerun()
 
 

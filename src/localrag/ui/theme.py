@@ -10,6 +10,7 @@ _STYLE = """
 [data-testid="stMainBlockContainer"] h1 { font-size: 1.9rem; padding: 0 0 .5rem; }
 [data-testid="stMainBlockContainer"] h2 { font-size: 1.2rem; padding: .75rem 0 .25rem; }
 [data-testid="stSidebarNav"] { padding-bottom: .5rem; }
+[class*="st-key-scroll_to_"] { display: none; }
 .st-key-slider_ends { margin-top: -1.25rem; }
 /* It rounds 512 MB up to 1 GB; the caption below the box says it right. */
 [data-testid="stFileUploaderDropzoneInstructions"] { display: none; }
@@ -78,11 +79,17 @@ def apply() -> None:
     st.html(_STYLE)
 
 
-def show_last_question() -> None:
-    """Puts the question whose answer has just been written at the top of the page."""
-    st.html(_SHOW_LAST_QUESTION, unsafe_allow_javascript=True)
+def show_last_question(answered: int) -> None:
+    """Puts the last question at the top of the page, once for each number of answered questions; 0 is none."""
+    script = _SHOW_LAST_QUESTION if answered else ""
+    _move("question", f"<span>{answered}</span>{script}")
 
 
 def show_end() -> None:
     """Scrolls to the end of the page, where a new question and its answer appear."""
-    st.html(_SHOW_END, unsafe_allow_javascript=True)
+    _move("end", _SHOW_END)
+
+
+def _move(to: str, script: str) -> None:
+    with st.container(key=f"scroll_to_{to}"):
+        st.html(script, unsafe_allow_javascript=True)
