@@ -11,9 +11,8 @@ from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from localrag.answering.answer import Answerer
 from localrag.app import wiring
 from localrag.errors import DocumentError, EmptyDocument
 from localrag.filters import DocumentIn, Filter, InCollection, TagIs, all_of
@@ -38,6 +37,9 @@ from localrag.types import (
     Query,
     Ranking,
 )
+
+if TYPE_CHECKING:
+    from localrag.answering.answer import Answerer
 
 logger = logging.getLogger(__name__)
 
@@ -401,6 +403,8 @@ class RAG:
 
     @cached_property
     def _answerer(self) -> Answerer:
+        from localrag.answering.answer import Answerer  # deferred: 0.1 s that a search need not wait for
+
         return Answerer(
             llm=self._llm,
             counter=wiring.token_counter(),

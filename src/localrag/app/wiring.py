@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from localrag.chunking.split import Chunker
 from localrag.embedding.registry import create_embedder
 from localrag.errors import SettingsError
 from localrag.generation.ollama import OllamaLLM
@@ -16,6 +16,9 @@ from localrag.parsing.source import Limits
 from localrag.protocols import LLM, Embedder, Library, TokenCounter
 from localrag.settings import Settings
 from localrag.types import IndexHeader
+
+if TYPE_CHECKING:
+    from localrag.chunking.split import Chunker
 
 _MEGABYTE = 1024 * 1024
 
@@ -41,6 +44,8 @@ def embedder(settings: Settings) -> Embedder:
 
 def chunker(settings: Settings, embedder: Embedder) -> Chunker:
     """A chunker that measures with the embedder's own tokenizer."""
+    from localrag.chunking.split import Chunker  # deferred: only an ingest cuts
+
     return Chunker(embedder.tokenizer, settings.chunk_tokens, settings.chunk_overlap_tokens)
 
 
