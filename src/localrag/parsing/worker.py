@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import shutil
 from pathlib import Path
 from typing import IO, Any
 
@@ -31,7 +32,8 @@ def main() -> None:
         return
     limits = Limits(**config["limits"])
     report = sandbox.enter(limits, config["niceness"])
-    sandbox.end_with_parent(requests.fileno(), Path.cwd())
+    folder = Path.cwd()
+    sandbox.end_with_parent(requests.fileno(), folder)
     write_json(replies, {"ready": report})
     while (request := read_json(requests, _REQUEST_BYTES)) is not None:
         sandbox.allow_cpu_seconds(limits)
@@ -39,6 +41,8 @@ def main() -> None:
             _serve(request, limits, config["extra_readers"], replies)
         except MemoryError:
             os._exit(sandbox.OUT_OF_MEMORY)
+    # The parent is gone or done with us. Leaving ends the thread of `end_with_parent`, perhaps before it came to this.
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _take_pipes() -> tuple[IO[bytes], IO[bytes]]:
