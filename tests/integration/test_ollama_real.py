@@ -86,6 +86,8 @@ def test_a_question_is_answered_with_a_checked_citation(host: str) -> None:
         counter=TiktokenCounter(),
         page=lambda document_id, ordinal: Page(ordinal=1, markdown=TEXT),
         context_tokens=1000,
+        # Always the same here: so small a model answers or refuses by the digits of a random one.
+        new_fence=lambda: "=== a3f9c2d1e8b74605 ===",
     )
     question = "What is the vault code of Mira Falk?"
     answer = answerer.answer(question, search=lambda q: Ranking(query=q, semantic=0.5, hits=(hit,)))

@@ -33,6 +33,11 @@ _END_OF_THINKING = re.compile(r"</think(?:ing)?>")
 _COMPLETE = re.compile(r"[.!?…。！？:;|)\]}\"”»'*_`]\s*$")
 
 
+def random_fence() -> str:
+    """A line that no document can hold on purpose: new for every prompt."""
+    return f"=== {secrets.token_hex(8)} ==="
+
+
 @dataclass(frozen=True, slots=True)
 class _Question:
     """What is known before anything is generated."""
@@ -67,6 +72,7 @@ class Answerer:
         context_tokens: for the whole prompt and the answer.
         history_turns: how many earlier turns the model sees.
         evidence_threshold: the share in [0, 1] of the question's words that the best hit must exceed.
+        new_fence: makes the line that sets passages apart; one that a document cannot guess.
     """
 
     def __init__(
@@ -78,12 +84,14 @@ class Answerer:
         context_tokens: int = 3000,
         history_turns: int = 6,
         evidence_threshold: float = EVIDENCE_THRESHOLD,
+        new_fence: Callable[[], str] = random_fence,
     ) -> None:
         self._llm = llm
         self._counter = counter
         self._page = page
         self._prompts = PromptBuilder(counter=counter, context_tokens=context_tokens, history_turns=history_turns)
         self._evidence_threshold = evidence_threshold
+        self._new_fence = new_fence
 
     def answer(
         self,
@@ -126,7 +134,7 @@ class Answerer:
 
     def _generated(self, asked: _Question, llm: LLM, history: Sequence[Message]) -> Iterator[str | Answer]:
         """The model's answer, or quotes when it gives none."""
-        prompt = self._prompts.build(asked.text, asked.hits, history, fence=f"=== {secrets.token_hex(8)} ===")
+        prompt = self._prompts.build(asked.text, asked.hits, history, fence=self._new_fence())
         if not prompt.passages:
             yield from self._quoted(asked, f"No passage fits into LOCALRAG_CONTEXT_TOKENS; set it higher. {_INSTEAD}")
             return
