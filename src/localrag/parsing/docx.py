@@ -16,7 +16,7 @@ from localrag.parsing.malformed import unreadable
 from localrag.parsing.ooxml import Package, open_package
 from localrag.parsing.printed_pages import AUTHORED_BREAK, PageCollector, as_text, is_page_number
 from localrag.parsing.source import Source
-from localrag.parsing.tables import TABLE_CHARS, joined_header, markdown_table
+from localrag.parsing.tables import TABLE_CHARS, header_height, joined_header, markdown_table
 from localrag.types import Page, ParsedDocument
 
 MEDIA_TYPE = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
@@ -227,7 +227,8 @@ def _pieces(rows: list[TableRow]) -> Iterator[tuple[str, list[tuple[str, ...]]]]
     Yields:
         The breaks before the piece, and its rows, header first.
     """
-    heads = max(1, next((i for i, row in enumerate(rows) if not row.header), len(rows)))
+    marked = next((i for i, row in enumerate(rows) if not row.header), len(rows))
+    heads = max(marked, header_height([row.cells for row in rows], [row.spans for row in rows]))
     header = joined_header([row.cells for row in rows[:heads]])
     breaks = "".join(row.breaks for row in rows[:heads])
     piece: list[tuple[str, ...]] = []

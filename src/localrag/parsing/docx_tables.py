@@ -19,12 +19,16 @@ ParagraphText = Callable[[Any], str]
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """`breaks`: page breaks in the row, as marked by docx_text, in order. `header`: repeated on each page by Word."""
+    """`breaks`: page breaks in the row, as marked by docx_text, in order. `header`: repeated on each page by Word.
+
+    spans: columns (from 0) that merged cells cover, as half-open ranges.
+    """
 
     cells: tuple[str, ...]
     breaks: str
     header: bool
     spans_all: bool
+    spans: tuple[tuple[int, int], ...] = ()
 
 
 def table_rows(table: Any, text_of: ParagraphText) -> list[TableRow]:
@@ -38,9 +42,10 @@ def table_rows(table: Any, text_of: ParagraphText) -> list[TableRow]:
     for row in children(table):
         if row.tag != f"{W}tr" or row.find(f"{W}trPr/{W}del") is not None:
             continue
-        cells, breaks, count = _cells(row, above, text_of)
+        cells, breaks, count, spans = _cells(row, above, text_of)
         header = row.find(f"{W}trPr/{W}tblHeader") is not None
-        rows.append(TableRow(cells=tuple(cells), breaks=breaks, header=header, spans_all=count == 1 < len(cells)))
+        spans_all = count == 1 < len(cells)
+        rows.append(TableRow(cells=tuple(cells), breaks=breaks, header=header, spans_all=spans_all, spans=tuple(spans)))
         above = cells
     return rows
 
@@ -50,8 +55,10 @@ def is_layout(rows: list[TableRow]) -> bool:
     return all(len(row.cells) <= 1 for row in rows)
 
 
-def _cells(row: Any, above: list[str], text_of: ParagraphText) -> tuple[list[str], str, int]:
+def _cells(row: Any, above: list[str], text_of: ParagraphText) -> tuple[list[str], str, int, list[tuple[int, int]]]:
+    """The row's texts, its page breaks, how many cells it has before merged ones are expanded, and what those cover."""
     cells = [""] * _span(row.find(f"{W}trPr/{W}gridBefore"), 0)
+    spans: list[tuple[int, int]] = []
     breaks, count = "", 0
     for cell in children(row):
         if cell.tag != f"{W}tc":
@@ -65,9 +72,11 @@ def _cells(row: Any, above: list[str], text_of: ParagraphText) -> tuple[list[str
         if merge is not None and merge.get(f"{W}val", "continue") == "continue" and len(cells) < len(above):
             label = above[len(cells)]
             text = text or (label if len(label) <= _LABEL_CHARS else "")
+        if span > 1:
+            spans.append((len(cells), len(cells) + span))
         cells.append(text)
         cells.extend([text if len(text) <= _LABEL_CHARS else ""] * (span - 1))
-    return cells, breaks, count
+    return cells, breaks, count, spans
 
 
 def _cell_text(cell: Any, text_of: ParagraphText) -> str:

@@ -11,7 +11,7 @@ from localrag.parsing.charts import chart_markdown, diagram_markdown
 from localrag.parsing.docx_text import math_text
 from localrag.parsing.lists import Nesting, indent
 from localrag.parsing.ooxml import Package
-from localrag.parsing.tables import markdown_table
+from localrag.parsing.tables import header_height, joined_header, markdown_table
 
 A = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 P = "{http://schemas.openxmlformats.org/presentationml/2006/main}"
@@ -156,18 +156,23 @@ def paragraph_text(node: Any) -> str:
 def table_markdown(table: Any) -> str:
     """The table, each merged cell's text in all cells it covers."""
     rows: list[list[str]] = []
+    spans: list[list[tuple[int, int]]] = []
     covered: dict[tuple[int, int], str] = {}
     for y, row in enumerate(table.iter(f"{A}tr")):
         cells = []
+        spans.append([])
         for x, cell in enumerate(row.iter(f"{A}tc")):
             text = " ".join(text for part in cell.iter(f"{A}p") if (text := paragraph_text(part)))
             if len(text) <= _LABEL_CHARS:
                 width, height = (min(int(cell.get(name, "1")), _MAX_SPAN) for name in ("gridSpan", "rowSpan"))
+                if width > 1:
+                    spans[y].append((x, x + width))
                 if width * height > 1:
                     covered.update({(y + j, x + i): text for j in range(height) for i in range(width)})
             cells.append(text or covered.get((y, x), ""))
         rows.append(cells)
-    return markdown_table(rows)
+    height = header_height(rows, spans) if rows else 0
+    return markdown_table([joined_header(rows[:height]), *rows[height:]] if height > 1 else rows)
 
 
 def _nodes(tree: Any) -> Iterator[Any]:

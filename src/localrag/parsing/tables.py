@@ -5,10 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from localrag.parsing.sheet_header import is_number
+
 # A longer table is cut into several under the same header, so that pages can be cut between them.
 TABLE_CHARS = 4_000
 
 _SPACE = re.compile(r"\s+")
+_YEAR = re.compile(r"(19|20)\d{2}")
+
+# Columns (from 0) that merged cells of a row cover, as half-open ranges.
+Spans = Sequence[tuple[int, int]]
 
 
 def cell(text: str) -> str:
@@ -60,3 +66,37 @@ def joined_header(rows: Sequence[Sequence[str]]) -> tuple[str, ...]:
     width = max(len(row) for row in rows)
     columns = ([row[i] for row in rows if i < len(row) and row[i]] for i in range(width))
     return tuple(" / ".join(dict.fromkeys(names)) for names in columns)
+
+
+def header_height(rows: Sequence[Sequence[str]], spans: Sequence[Spans]) -> int:
+    """How many rows are the header: the first, and below merged cells those that name the columns one by one.
+
+    Args:
+        rows: cells, the text of a merged cell in each it covers. spans: for each row, what its merged cells cover.
+    """
+    height = 1
+    while height < len(rows) - 1 and _names_columns(rows[height - 1 : height + 2], spans[height - 1]):
+        height += 1
+    return height
+
+
+def _names_columns(rows: Sequence[Sequence[str]], spans: Spans) -> bool:
+    """Whether the second of three rows divides each group of the first into columns, and names nothing else anew.
+
+    A text that goes on in the third row is the label of several rows of data.
+    """
+    above, row, below = rows
+    if not spans or not len(above) == len(row) == len(below):
+        return False
+    for start, stop in spans:
+        names = [name for name in row[start:stop] if name]
+        if len(names) < stop - start or len(set(names)) < len(names):
+            return False
+        if any(is_number(name) and not _YEAR.fullmatch(name) for name in names):
+            return False
+    grouped = {column for start, stop in spans for column in range(start, stop)}
+    return all(
+        not name or ((not over or over == name) and name != under)
+        for column, (over, name, under) in enumerate(zip(above, row, below, strict=True))
+        if column not in grouped
+    )

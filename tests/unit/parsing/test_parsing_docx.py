@@ -223,6 +223,33 @@ def test_header_rows_that_word_repeats_are_joined_and_a_title_row_is_text(read: 
     assert lines[2] == "| Year / 2022 | Year / 2023 |"
 
 
+def test_groups_of_columns_and_the_names_below_them_are_one_header(read: Read) -> None:
+    wide, down, goes_on = '<w:gridSpan w:val="2"/>', '<w:vMerge w:val="restart"/>', "<w:vMerge/>"
+    body = table(
+        cell("Town", down) + cell("Sales", wide),
+        cell("", goes_on) + cell("Plan") + cell("Actual"),
+        cell("Bern") + cell("5") + cell("6"),
+        cell("Rome") + cell("7") + cell("8"),
+    )
+
+    assert markdown(read(body)).splitlines() == [
+        "| Town | Sales / Plan | Sales / Actual |",
+        "| --- | --- | --- |",
+        "| Bern | 5 | 6 |",
+        "| Rome | 7 | 8 |",
+    ]
+
+
+def test_figures_below_a_merged_header_cell_are_data(read: Read) -> None:
+    body = table(
+        cell("Town") + cell("Sales", '<w:gridSpan w:val="2"/>'),
+        cell("") + cell("5") + cell("6"),
+        cell("Rome") + cell("7") + cell("8"),
+    )
+
+    assert markdown(read(body)).splitlines()[0] == "| Town | Sales | Sales |"
+
+
 def test_a_table_of_one_cell_is_only_a_frame(read: Read) -> None:
     assert markdown(read(table(cell(p("Note", "berschrift1") + p("Mind the gap."))))) == "# Note\n\nMind the gap."
 

@@ -102,6 +102,22 @@ def test_tables_expand_merged_cells(read: Read) -> None:
     ]
 
 
+def test_groups_of_columns_and_the_names_below_them_are_one_header(read: Read) -> None:
+    def build(deck: Any) -> None:
+        table = blank(deck).shapes.add_table(4, 3, Inches(1), Inches(1), Inches(6), Inches(2)).table
+        for y, row in enumerate((("", "Sales", ""), ("Town", "2023", "2024"), ("Bern", "5", "6"), ("Rome", "7", "8"))):
+            for x, text in enumerate(row):
+                table.cell(y, x).text = text
+        table.cell(0, 1).merge(table.cell(0, 2))
+
+    assert read(build).pages[0].markdown.splitlines() == [
+        "| Town | Sales / 2023 | Sales / 2024 |",
+        "| --- | --- | --- |",
+        "| Bern | 5 | 6 |",
+        "| Rome | 7 | 8 |",
+    ]
+
+
 def test_charts_give_their_figures(read: Read) -> None:
     def build(deck: Any) -> None:
         data = CategoryChartData(number_format="0%")
