@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from html.parser import HTMLParser
 from typing import Any
 
+from localrag.parsing.html_styles import Sheet
+
 # libxml2 drops everything below level 2048 without a word.
 MAX_DEPTH = 2000
 _XML_DECLARATION = re.compile(r"^\ufeff?\s*<\?xml[^>]*\?>")
@@ -21,6 +23,9 @@ _HEAD_BYTES = 4096  # browsers look for the encoding in the first 1,024; saved p
 _NEVER = frozenset({"script", "style", "template", "noscript", "head", "svg", "canvas", "iframe", "object", "embed",
                     "audio", "video", "select", "button", "input", "datalist", "map", "annotation", "dialog",
                     "textarea", "progress", "meter", "frameset", "noframes"})  # fmt: skip
+# What may stand in a head (HTML, 4.2); the first of other elements begins the body.
+_METADATA = frozenset({"base", "basefont", "bgsound", "link", "meta", "noframes", "noscript", "script", "style",
+                       "template", "title"})  # fmt: skip
 _AROUND = frozenset({"nav", "footer", "aside"})
 _AROUND_ROLES = frozenset({"navigation", "banner", "contentinfo", "search", "complementary", "menu", "menubar"})
 _HIDDEN_STYLE = re.compile(
@@ -60,12 +65,30 @@ def parse(text: str) -> Any:
     if root is None and body.strip():
         root = etree.fromstring(data, parser)
     if root is not None:
+        _close_head(root)
         depth = 0
         for event, _ in etree.iterwalk(root, events=("start", "end")):
             depth += 1 if event == "start" else -1
             if depth > MAX_DEPTH:
                 raise TooDeepError
     return root
+
+
+def _close_head(root: Any) -> None:
+    """Moves what is no metadata to the body: libxml2 knows that `<p>` begins one, of `<main>` it does not."""
+    head = root.find("head")
+    astray = next((child for child in head if child.tag not in _METADATA), None) if head is not None else None
+    if head is None or astray is None:
+        return
+    body = root.find("body")
+    if body is None:
+        body = root.makeelement("body")
+        head.addnext(body)
+    moved = [astray, *astray.itersiblings()]
+    moved[-1].tail = (moved[-1].tail or "") + (body.text or "")
+    body.text = None
+    for at, child in enumerate(moved):
+        body.insert(at, child)
 
 
 def _parse_xhtml(data: bytes) -> Any:
@@ -102,9 +125,21 @@ def title(root: Any) -> str | None:
 
 def drop_unseen(root: Any) -> None:
     """Removes scripts, styles, hidden elements and form controls, keeping the text that follows them."""
+    by_rule = Sheet(root).hidden(root)
     for element in list(root.iter()):
         if _is_unseen(element):
             remove(element)
+    # Where its rules hide the page as such, a script was to show it.
+    whole = _length(root)
+    if whole - sum(map(_length, _outermost(by_rule))) >= _MIN_SHARE * whole:
+        for element in by_rule:
+            remove(element)
+
+
+def _outermost(elements: list[Any]) -> Iterator[Any]:
+    """Those that stand in none of the others."""
+    known = set(elements)
+    return (element for element in elements if known.isdisjoint(element.iterancestors()))
 
 
 def _is_unseen(element: Any) -> bool:

@@ -73,6 +73,66 @@ def test_visible_styles_hide_nothing(style: str, tmp_path: Path) -> None:
     assert markdown(f"<p style='{style}'>seen</p>", tmp_path) == "seen"
 
 
+@pytest.mark.parametrize(
+    "rule",
+    [
+        ".x { display: none }",
+        "p.x{color:red;visibility:hidden}",
+        "/* .x */ @import 'a.css'; #i { opacity: 0 }",
+        "@media screen { .x { font-size: 0px } }",
+        ".x { display: block } .x { display: none !important }",
+        "@media print { .x { display: block } } .a, .x { display: none }",
+    ],
+)
+def test_what_a_rule_of_the_page_hides_is_not_read(rule: str, tmp_path: Path) -> None:
+    page = f"<style>{rule}</style><p>Seen before.</p><p id=i class='x y'>HIDDEN</p><p class=y>Seen after.</p>"
+
+    assert markdown(page, tmp_path) == "Seen before.\n\nSeen after."
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "@media print { .x { display: none } }",
+        "@media (max-width: 600px) { .x { display: none } }",
+        "@keyframes f { from { opacity: 0 } }",
+        "body { visibility: hidden }",
+        ".x { display: none } .x.y { display: block }",
+        ".x { display: none } .js .x { display: block }",
+        ".menu .x { display: none }",
+        ".x:empty { display: none }",
+        ".x { opacity: 0.5; font-size: 10px }",
+        ".z { display: none }",
+    ],
+)
+def test_rules_that_hold_elsewhere_hide_nothing(rule: str, tmp_path: Path) -> None:
+    page = f"<style>{rule}</style><div>Seen first.<p id=i class='x y'>Seen as well.</p></div>"
+
+    assert markdown(page, tmp_path) == "Seen first.\n\nSeen as well."
+
+
+def test_rules_that_hide_all_of_a_page_are_for_its_script(tmp_path: Path) -> None:
+    page = "<style>.loading { display: none }</style><div class=loading><p>The whole text.</p></div>"
+
+    assert markdown(page, tmp_path) == "The whole text."
+
+
+def test_a_style_of_its_own_shows_what_a_rule_hides(tmp_path: Path) -> None:
+    page = "<style>.x { display: none }</style><p class=x style='display: block'>Seen.</p><p>Also seen.</p>"
+
+    assert markdown(page, tmp_path) == "Seen.\n\nAlso seen."
+
+
+@pytest.mark.parametrize("element", ["main", "section", "article", "div", "figure"])
+def test_a_body_without_its_tag_begins_where_the_metadata_ends(element: str, tmp_path: Path) -> None:
+    page = f"<!doctype html><meta charset=utf-8><title>Short</title><{element}>All there.<p>And more.</{element}>"
+
+    parsed = read(page, tmp_path)
+
+    assert parsed.title == "Short"
+    assert parsed.pages[0].markdown == "All there.\n\nAnd more."
+
+
 def test_main_is_taken_alone_when_it_holds_the_text(tmp_path: Path) -> None:
     body = "<div>Log in. Sign up.</div><main><h1>Ducks</h1><p>Ducks swim on ponds.</p></main><div>Imprint</div>"
     assert markdown(f"<body>{body}</body>", tmp_path) == "# Ducks\n\nDucks swim on ponds."
