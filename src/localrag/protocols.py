@@ -19,6 +19,7 @@ from localrag.types import (
     DocumentId,
     EmbeddingModel,
     Failure,
+    IndexHeader,
     IndexStats,
     LegResults,
     Message,
@@ -117,11 +118,17 @@ class SearchIndex(Protocol):
     - Safe for several threads and several processes at once.
     """
 
-    def replace_document(self, document: Document, pages: Sequence[Page], chunks: Sequence[Chunk]) -> None:
+    def replace_document(
+        self, document: Document, pages: Sequence[Page], chunks: Sequence[Chunk], vectors: Mapping[str, Vectors] = {}
+    ) -> None:
         """Stores the document under its id, in place of any version there; clears its failure record.
+
+        Args:
+            vectors: by text hash those of its texts that are known already, as for `add_vectors` but in one step.
 
         Raises:
             StorageFullError: nothing was changed.
+            ValueError: nothing was changed; what was given does not fit together.
         """
         ...
 
@@ -239,6 +246,10 @@ class ConversationStore(Protocol):
 
     def delete_conversation(self, conversation_id: str) -> None: ...
 
+    def conversation_ids(self) -> list[str]:
+        """The ids of all conversations, in order."""
+        ...
+
 
 class Library(SearchIndex, ConversationStore, Protocol):
     """What the app keeps everything in: search, conversations and upkeep."""
@@ -253,6 +264,45 @@ class Library(SearchIndex, ConversationStore, Protocol):
 
     def rebuild_derived(self) -> None:
         """Builds anew what can be derived from the stored text: the keyword index and the counts."""
+        ...
+
+    def latest_change(self) -> int:
+        """The change counter as it is stored now, where `change_counter` may be a moment behind.
+
+        Raises:
+            IndexMismatchError: another index has taken this one's place.
+        """
+        ...
+
+    def open_successor(self, header: IndexHeader) -> Library:
+        """The index of these parameters that is being built beside this one, made when there is none.
+
+        It holds what earlier runs put there; one of other parameters is dropped first. This index goes on answering,
+        and what is deleted from it goes from the successor too.
+
+        Raises:
+            IndexMismatchError: another index has taken this one's place.
+        """
+        ...
+
+    def promote_successor(self, *, seen: int) -> bool:
+        """Puts the successor, which is to be closed before, in this index's place: in one step that a kill cannot halve.
+
+        Conversations and failures stay. Who has this index open gets IndexMismatchError from then on.
+
+        Args:
+            seen: what `latest_change` gave before the successor was brought up to date.
+
+        Returns:
+            False when there was a change since; nothing is changed then.
+
+        Raises:
+            IndexMismatchError: another index has taken this one's place.
+        """
+        ...
+
+    def drop_successor(self) -> None:
+        """Does away with the index that is being built beside this one, if there is any."""
         ...
 
 

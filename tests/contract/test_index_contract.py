@@ -431,6 +431,28 @@ class TestVectors:
         with pytest.raises(ValueError, match=said):
             index.search_legs(None, bad, limit=1)
 
+    def test_a_document_may_bring_its_vectors(self, index: Index) -> None:
+        put(index, "b", "shared", "other")
+        texts = ["alpha", "shared", "beta"]
+        chunks = [chunk("a", number, text) for number, text in enumerate(texts)]
+        given = {text_hash("alpha"): unit(1, 0, 0, 0), text_hash("shared"): unit(0, 1, 0, 0)}
+        index.replace_document(document("a"), [Page(ordinal=1, markdown="text")], chunks, given)
+        assert [each.text for each in index.pending_texts(10)] == ["other", "beta"]
+        assert [(each.id, each.embedded_count) for each in index.documents()] == [("a", 2), ("b", 1)]
+        assert nearest(index, unit(1, 0, 0, 0))[:1] == ["a_0"]
+        assert sorted(nearest(index, unit(0, 1, 0, 0))[:2]) == ["a_1", "b_0"]
+        newer = {text_hash("shared"): unit(0, 0, 1, 0)}
+        index.replace_document(document("a"), [Page(ordinal=1, markdown="text")], chunks, newer)
+        assert sorted(nearest(index, unit(0, 0, 1, 0))[:2]) == ["a_1", "b_0"]
+        assert nearest(index, unit(1, 0, 0, 0))[:1] == ["a_0"]  # which nothing was given for this time
+
+    def test_a_document_with_a_bad_vector_changes_nothing(self, index: Index) -> None:
+        put(index, "a", "alpha")
+        bad = {text_hash("beta"): np.array([2, 0, 0, 0], dtype=np.float32)}
+        with pytest.raises(ValueError, match="length 1"):
+            index.replace_document(document("a"), [Page(ordinal=1, markdown="beta")], [chunk("a", 0, "beta")], bad)
+        assert [each.text for each in index.document_chunks("a")] == ["alpha"]
+
     def test_embedding_again_takes_the_newer_vector(self, index: Index) -> None:
         put(index, "a", "alpha", "beta")
         embed(index, alpha=(1, 0, 0, 0), beta=(0.6, 0.8, 0, 0))
@@ -651,8 +673,11 @@ class TestQueueAndNotes:
         assert index.load_conversation("c") is None
         index.save_conversation("c", '[{"role": "user"}]')
         index.save_conversation("c", "[]")
+        index.save_conversation("☃", "{}")
         assert index.load_conversation("c") == "[]"
+        assert index.conversation_ids() == ["c", "☃"]
         index.delete_conversation("c")
+        assert index.conversation_ids() == ["☃"]
         index.delete_conversation("c")
         assert index.load_conversation("c") is None
 

@@ -22,7 +22,7 @@ from localrag.index.content import (
     text_hash,
 )
 from localrag.index.filters import matches
-from localrag.protocols import Vectors
+from localrag.protocols import Library, Vectors
 from localrag.types import (
     Check,
     Chunk,
@@ -62,14 +62,18 @@ class MemoryIndex:
         self._leases: dict[str, tuple[str, float]] = {}
         self._conversations: dict[str, str] = {}
         self._changes = 0
+        self._successor: MemoryIndex | None = None
 
     @property
     def header(self) -> IndexHeader:
         """What the index was built with."""
         return self._header
 
-    def replace_document(self, document: Document, pages: Sequence[Page], chunks: Sequence[Chunk]) -> None:
+    def replace_document(
+        self, document: Document, pages: Sequence[Page], chunks: Sequence[Chunk], vectors: Mapping[str, Vectors] = {}
+    ) -> None:
         require_consistent(document, pages, chunks)
+        rows = checked_vectors(vectors, self._header.model.dimension)
         ordered = sorted(chunks, key=lambda chunk: chunk.index)
         entry = _Entry(document, sorted(pages, key=lambda page: page.ordinal), ordered)
         entry.hashes = [text_hash(chunk.embedding_text) for chunk in ordered]
@@ -83,6 +87,7 @@ class MemoryIndex:
             self._entries[document.id] = entry
             for key, chunk in zip(entry.hashes, ordered, strict=True):
                 self._texts.setdefault(key, chunk.embedding_text)
+            self._vectors.update({key: row.copy() for key, row in rows.items() if key in self._texts})
             self._failures.pop(document.uri, None)
             self._drop_orphans()
             self._changes += 1
@@ -107,6 +112,8 @@ class MemoryIndex:
             del self._entries[document_id]
             self._drop_orphans()
             self._changes += 1
+            if self._successor is not None and document_id in self._successor._entries:
+                self._successor.delete_document(document_id)
             return count
 
     def clear(self) -> None:
@@ -115,6 +122,7 @@ class MemoryIndex:
             self._failures.clear()
             self._drop_orphans()
             self._changes += 1
+            self._successor = None
 
     def get_document(self, document_id: DocumentId) -> Document | None:
         with self._lock:
@@ -217,6 +225,42 @@ class MemoryIndex:
         with self._lock:
             return self._changes
 
+    def document_vectors(self, document_id: DocumentId) -> dict[str, Vectors]:
+        with self._lock:
+            entry = self._entries.get(document_id)
+            hashes = [] if entry is None else entry.hashes
+            return {key: self._vectors[key].copy() for key in hashes if key in self._vectors}
+
+    def purge(self) -> bool:
+        """Nothing is left of what was deleted."""
+        return True
+
+    def rebuild_derived(self) -> None:
+        """Nothing is kept that is derived."""
+
+    def latest_change(self) -> int:
+        return self.change_counter()
+
+    def open_successor(self, header: IndexHeader) -> Library:
+        with self._lock:
+            if self._successor is None or self._successor.header != header:
+                self._successor = MemoryIndex(header, clock=self._clock)
+            return self._successor
+
+    def promote_successor(self, *, seen: int) -> bool:
+        with self._lock:
+            if self._successor is None or self._changes != seen:
+                return False
+            new, self._successor = self._successor, None
+            self._header, self._entries = new._header, new._entries
+            self._vectors, self._texts = new._vectors, new._texts
+            self._changes += 1
+            return True
+
+    def drop_successor(self) -> None:
+        with self._lock:
+            self._successor = None
+
     def check(self, *, deep: bool = False) -> list[Check]:
         del deep  # nothing here can be damaged
         stats = self.stats()
@@ -236,6 +280,10 @@ class MemoryIndex:
     def delete_conversation(self, conversation_id: str) -> None:
         with self._lock:
             self._conversations.pop(conversation_id, None)
+
+    def conversation_ids(self) -> list[str]:
+        with self._lock:
+            return sorted(self._conversations)
 
     def _entry(self, document_id: DocumentId) -> _Entry:
         entry = self._entries.get(document_id)

@@ -170,8 +170,10 @@ class OpenSearchIndex:
         """What the index was built with."""
         return self._header
 
-    def replace_document(self, document: Document, pages: Sequence[Page], chunks: Sequence[Chunk]) -> None:
-        self._writes.replace(document, pages, chunks)
+    def replace_document(
+        self, document: Document, pages: Sequence[Page], chunks: Sequence[Chunk], vectors: Mapping[str, Vectors] = {}
+    ) -> None:
+        self._writes.replace(document, pages, chunks, checked_vectors(vectors, self._header.model.dimension))
         self._notes.delete_failure(document.uri)
 
     def update_document(self, document: Document) -> None:
@@ -322,6 +324,9 @@ class OpenSearchIndex:
 
     def delete_conversation(self, conversation_id: str) -> None:
         self._notes.delete_conversation(conversation_id)
+
+    def conversation_ids(self) -> list[str]:
+        return self._notes.conversation_ids()
 
     def _create_or_verify(self) -> None:
         require_opensearch(self._http)

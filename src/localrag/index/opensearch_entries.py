@@ -26,7 +26,7 @@ class KnownText:
     """What the library has of a text already: its place in the queue and its vector, if there is one."""
 
     order: int
-    embedding: Sequence[float] | None
+    embedding: Sequence[float] | Vectors | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,9 @@ def chunk_entry(document: Document, chunk: Chunk, terms: ChunkTerms, known: Know
             "prefix": chunk.prefix,
         },
     }
-    if known.embedding is not None:
+    if isinstance(known.embedding, np.ndarray):
+        entry["embedding"] = numbers(known.embedding)
+    elif known.embedding is not None:
         entry["embedding"] = known.embedding
     return entry
 
@@ -173,12 +175,16 @@ def renamed_chunk(document: Document, source: Json) -> Json:
     return chunk_entry(document, chunk, chunk_terms(chunk, document.name), known)
 
 
-def new_texts(chunks: Sequence[Chunk], known: Mapping[str, KnownText], sequence: int) -> dict[str, KnownText]:
+def new_texts(
+    chunks: Sequence[Chunk], known: Mapping[str, KnownText], vectors: Mapping[str, Vectors], sequence: int
+) -> dict[str, KnownText]:
     """For each text of the chunks what is known of it; those that are new come after all others, in order."""
     texts: dict[str, KnownText] = {}
     for place, chunk in enumerate(chunks):
         key = text_hash(chunk.embedding_text)
-        texts.setdefault(key, known.get(key) or KnownText(sequence * _PLACES + place, None))
+        if key not in texts:
+            there = known.get(key) or KnownText(sequence * _PLACES + place, None)
+            texts[key] = KnownText(there.order, vectors.get(key, there.embedding))
     return texts
 
 
@@ -196,8 +202,14 @@ def routing(document_id: str) -> str:
 
 
 def numbers(vector: Vectors) -> list[float]:
-    """`(dimension,)` float32 as numbers that are read back as the same float32, in as few digits as that takes."""
-    return [float(np.format_float_scientific(value)) for value in vector]
+    """`(dimension,)` float32 as numbers of nine digits, which are read back as the same float32."""
+    wide = vector.astype(np.float64)
+    with np.errstate(divide="ignore"):  # the logarithm of 0
+        places = 8 - np.floor(np.log10(np.abs(wide)))
+    # Powers of ten are exact up to 10^22; what is smaller than they reach keeps all its digits.
+    scale = 10.0 ** np.clip(places, 0, 22)
+    rounded: list[float] = np.where(places > 22, wide, np.rint(wide * scale) / scale).tolist()
+    return rounded
 
 
 def vector_of(embedding: Sequence[float]) -> Vectors:

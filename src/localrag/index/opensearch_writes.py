@@ -69,11 +69,14 @@ class Writes:
         self._published = published
         self._require_epoch = require_epoch
 
-    def replace(self, document: Document, pages: Sequence[Page], chunks: Sequence[Chunk]) -> None:
-        """Stores the document in place of any version there."""
+    def replace(
+        self, document: Document, pages: Sequence[Page], chunks: Sequence[Chunk], vectors: Mapping[str, Vectors]
+    ) -> None:
+        """Stores the document in place of any version there, with those of its vectors that are known."""
         require_consistent(document, pages, chunks)
         ordered = sorted(chunks, key=lambda chunk: chunk.index)
         terms = [chunk_terms(chunk, document.name) for chunk in ordered]
+        elsewhere: dict[str, Vectors] = {}
 
         def write(stamp: Stamp, begun: LibraryState) -> tuple[Iterator[Json], Present]:
             ids = [chunk.id for chunk in ordered]
@@ -82,10 +85,13 @@ class Writes:
             if known.taken:
                 chunk_id, owner = known.taken
                 raise ValueError(f"chunk id {chunk_id!r} of document {document.id!r} belongs to {owner!r}")
-            texts = new_texts(ordered, known.texts, stamp.sequence)
+            given = ((key, there, vectors[key]) for key, there in known.texts.items() if key in vectors)
+            elsewhere.update({key: row for key, there, row in given if there.embedding != numbers(row)})
+            texts = new_texts(ordered, known.texts, vectors, stamp.sequence)
             return _new_entries(document, pages, list(zip(ordered, terms, strict=True)), texts), known.present
 
         self._versioned(document.id, write, replaces=None)
+        self.add_vectors(elsewhere)  # of texts that other documents have too
 
     def update(self, document: Document) -> None:
         """Changes the stored document's catalog entry, and with it what its chunks are found by."""

@@ -39,6 +39,7 @@ from localrag.index.sqlite_schema import (
     set_meta,
     stored_header,
 )
+from localrag.index.sqlite_successor import Successor
 from localrag.index.sqlite_vectors import (
     count_pending,
     pending,
@@ -47,14 +48,13 @@ from localrag.index.sqlite_vectors import (
     search_vectors,
     store_vectors,
 )
-from localrag.protocols import Vectors
+from localrag.protocols import Library, Vectors
 from localrag.types import (
     Check,
     Chunk,
     ChunkId,
     Document,
     DocumentId,
-    Failure,
     IndexHeader,
     IndexStats,
     LegResults,
@@ -65,13 +65,13 @@ from localrag.types import (
 _LOG = logging.getLogger(__name__)
 
 
-class SqliteIndex:
+class SqliteIndex(notes.Notes):
     """SearchIndex and ConversationStore in one file; made by `open`."""
 
     def __init__(self, database: Database, header: IndexHeader, *, clock: Callable[[], float]) -> None:
-        self._database = database
+        super().__init__(database, clock)
         self._header = header
-        self._clock = clock
+        self._successor = Successor(database)
         self._lexical = LexicalLeg()
         self._mirror = Mirror(header.model.dimension, self._require_header)
         self._purge = Purge(database, self._lexical)
@@ -171,8 +171,11 @@ class SqliteIndex:
         """The file."""
         return self._database.path
 
-    def replace_document(self, document: Document, pages: Sequence[Page], chunks: Sequence[Chunk]) -> None:
+    def replace_document(
+        self, document: Document, pages: Sequence[Page], chunks: Sequence[Chunk], vectors: Mapping[str, Vectors] = {}
+    ) -> None:
         require_consistent(document, pages, chunks)
+        rows = checked_vectors(vectors, self._header.model.dimension)
         ordered = sorted(chunks, key=lambda chunk: chunk.index)
         terms = [chunk_terms(chunk, document.name) for chunk in ordered]
         page_rows = catalog.compressed(pages)
@@ -189,6 +192,7 @@ class SqliteIndex:
             self._lexical.add(connection, zip(keys, terms, strict=True))
             catalog.delete_orphans(connection, old_texts)
             recount_embedded(connection, "?", (key,))
+            store_vectors(connection, rows)
             notes.delete_failure(connection, document.uri)
             count_change(connection)
 
@@ -210,6 +214,7 @@ class SqliteIndex:
             catalog.delete_orphans(connection, texts)
             set_meta(connection, "purge_due", 1)
             count_change(connection)
+        self._forget_in_successor(document_id)
         self._purge.run_now_and_then()
         return int(count)
 
@@ -220,6 +225,7 @@ class SqliteIndex:
                 connection.execute(f"DELETE FROM {table}")
             new_generation(connection)
             set_meta(connection, "purge_due", 1)
+        self._successor.drop()
         self._purge.run()
 
     def get_document(self, document_id: DocumentId) -> Document | None:
@@ -280,18 +286,6 @@ class SqliteIndex:
                 vectors_ready=embedded / total if total else 1.0,
             )
 
-    def record_failure(self, failure: Failure) -> None:
-        with self._database.writing() as connection:
-            notes.save_failure(connection, failure)
-
-    def failures(self) -> list[Failure]:
-        with self._database.reading() as connection:
-            return notes.read_failures(connection)
-
-    def clear_failure(self, uri: str) -> None:
-        with self._database.writing() as connection:
-            notes.delete_failure(connection, uri)
-
     def pending_texts(self, limit: int) -> list[PendingText]:
         with self._database.reading() as connection:
             return pending(connection, limit)
@@ -308,14 +302,6 @@ class SqliteIndex:
     def document_vectors(self, document_id: DocumentId) -> dict[str, Vectors]:
         with self._database.reading() as connection:
             return read_vectors(connection, document_id)
-
-    def acquire_lease(self, name: str, holder: str, ttl_s: float) -> bool:
-        with self._database.writing() as connection:
-            return notes.take_lease(connection, name, holder, now=self._clock(), ttl_s=ttl_s)
-
-    def release_lease(self, name: str, holder: str) -> None:
-        with self._database.writing() as connection:
-            notes.drop_lease(connection, name, holder)
 
     def stats(self) -> IndexStats:
         with self._database.reading() as connection:
@@ -343,6 +329,23 @@ class SqliteIndex:
         """Overwrites what is left of deleted text; False while a reader of an older state keeps it from that."""
         return self._purge.run()
 
+    def latest_change(self) -> int:
+        with self._database.reading() as connection:
+            self._require_header(connection)
+            return change_count(connection)
+
+    def open_successor(self, header: IndexHeader) -> Library:
+        self.latest_change()
+        if self._successor.header() != header:
+            self._successor.drop()
+        return SqliteIndex.open(self._successor.path, header, clock=self._clock)
+
+    def promote_successor(self, *, seen: int) -> bool:
+        return self._successor.promote(seen, self._require_header)
+
+    def drop_successor(self) -> None:
+        self._successor.drop()
+
     def close(self) -> None:
         """Overwrites deleted text that is still there, then closes the file."""
         if self._database.closed:
@@ -354,18 +357,6 @@ class SqliteIndex:
             _LOG.warning("Deleted text is not overwritten yet: %s", error)
         finally:
             self._database.close()
-
-    def save_conversation(self, conversation_id: str, turns_json: str) -> None:
-        with self._database.writing() as connection:
-            notes.save_conversation(connection, conversation_id, turns_json, now=self._clock())
-
-    def load_conversation(self, conversation_id: str) -> str | None:
-        with self._database.reading() as connection:
-            return notes.load_conversation(connection, conversation_id)
-
-    def delete_conversation(self, conversation_id: str) -> None:
-        with self._database.writing() as connection:
-            notes.delete_conversation(connection, conversation_id)
 
     def _create_or_verify(self) -> None:
         with self._database.reading() as connection:
@@ -383,9 +374,22 @@ class SqliteIndex:
             current = get_meta(connection, "analysis") == analysis_version()
         if not current:
             self.rebuild_derived()
+        self._successor.drop_if_used(self._header)
+
+    def _forget_in_successor(self, document_id: DocumentId) -> None:
+        """A document that is deleted leaves no trace in an index that is being built, were it never finished."""
+        header = self._successor.header()
+        if header is None:
+            return
+        successor = SqliteIndex.open(self._successor.path, header)
+        try:
+            if successor.get_document(document_id) is not None:
+                successor.delete_document(document_id)
+        finally:
+            successor.close()
 
     def _require_header(self, connection: sqlite3.Connection) -> None:
-        require_header(connection, str(self.path), self._header)
+        require_header(connection, str(self.path), self._header, lambda: self._successor.hint(connection, self._header))
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:

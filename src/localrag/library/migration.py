@@ -29,7 +29,8 @@ class Migration:
     """What was copied and how it compares.
 
     copied: documents that were written now; the others were there from an earlier run.
-    vectors: texts that were given their vector now.
+    vectors: that were written now, one for each text of a document.
+    conversations: those that are there, of the source.
     agreement: mean share in [0, 1] of the best ten of sample searches that both give.
     problems: what does not agree; empty when all does.
     """
@@ -38,6 +39,7 @@ class Migration:
     copied: int
     chunks: int
     vectors: int
+    conversations: int
     searches: int
     agreement: float
     problems: tuple[str, ...]
@@ -46,9 +48,9 @@ class Migration:
 def migrate(
     source: Library, target: Library, *, on_progress: Callable[[MigrationProgress], None] = lambda _: None
 ) -> Migration:
-    """Copies documents, pages, chunks, tags, vectors and failures, then compares counts and searches.
+    """Copies documents, pages, chunks, tags, vectors, failures and conversations, then compares counts and searches.
 
-    Documents that are there already, from a run that was interrupted, are not copied again. The source is only read.
+    What is there already, from a run that was interrupted, is not copied again. The source is only read.
 
     Raises:
         SettingsError: the target holds documents that the source does not have.
@@ -62,15 +64,17 @@ def migrate(
             f"such as {present[min(strangers)].name}.",
             hint="Migrate into an empty library: another LOCALRAG_INDEX_NAME or file.",
         )
-    copied = 0
+    copied = vectors = 0
     for done, document in enumerate(documents, start=1):
         if not _same(document, present.get(document.id)):
-            target.replace_document(document, source.pages(document.id), source.document_chunks(document.id))
-            copied += 1
+            known = source.document_vectors(document.id)
+            target.replace_document(document, source.pages(document.id), source.document_chunks(document.id), known)
+            copied, vectors = copied + 1, vectors + len(known)
         on_progress(MigrationProgress(done=done, total=len(documents)))
     for failure in source.failures():
         target.record_failure(failure)
-    vectors = _copy_vectors(source, target)
+    vectors += _copy_vectors(source, target)
+    conversations = _copy_conversations(source, target)
     agreement, searches, problems = _compare(source, target)
     stats = target.stats()
     return Migration(
@@ -78,6 +82,7 @@ def migrate(
         copied=copied,
         chunks=stats.chunks,
         vectors=vectors,
+        conversations=len(conversations),
         searches=searches,
         agreement=agreement,
         problems=tuple(problems),
@@ -102,6 +107,16 @@ def _copy_vectors(source: Library, target: Library) -> int:
     return copied + target.add_vectors(waiting)
 
 
+def _copy_conversations(source: Library, target: Library) -> list[str]:
+    """The ids of the source's conversations; the target has them all, with the source's turns."""
+    found = source.conversation_ids()
+    for conversation_id in found:
+        turns = source.load_conversation(conversation_id)
+        if turns is not None and turns != target.load_conversation(conversation_id):
+            target.save_conversation(conversation_id, turns)
+    return found
+
+
 def _compare(source: Library, target: Library) -> tuple[float, int, list[str]]:
     """Mean agreement of sample searches, how many there were, and what does not agree."""
     problems = []
@@ -110,11 +125,18 @@ def _compare(source: Library, target: Library) -> tuple[float, int, list[str]]:
         had, has = getattr(ours, what), getattr(theirs, what)
         if had != has:
             problems.append(f"{what}: the source has {had}, the target {has}")
+    lost = [each for each in source.conversation_ids() if _turns(source, each) != _turns(target, each)]
+    if lost:
+        problems.append(f"conversations: {len(lost)} are not as in the source, such as {lost[0]}")
     shares = [_agreement(_search(source, *asked), _search(target, *asked)) for asked in _samples(source)]
     agreement = sum(shares) / len(shares) if shares else 1.0
     if agreement < _LEAST_AGREEMENT:
         problems.append(f"the best {_DEPTH} of {len(shares)} searches agree by {agreement:.0%} only")
     return agreement, len(shares), problems
+
+
+def _turns(library: Library, conversation_id: str) -> str | None:
+    return library.load_conversation(conversation_id)
 
 
 def _samples(source: Library) -> Iterator[tuple[str, Vectors | None]]:

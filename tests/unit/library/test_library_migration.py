@@ -83,8 +83,8 @@ def vector_for(text: str) -> Vectors:
 def test_everything_is_there_and_alike(source: SqliteIndex, target: SqliteIndex) -> None:
     seen: list[MigrationProgress] = []
     result = migrate(source, target, on_progress=seen.append)
-    # 6 documents, 12 chunks; 7 texts (6 of their own, 1 shared) less the one that waits
-    assert (result.documents, result.copied, result.chunks, result.vectors) == (6, 6, 12, 6)
+    # 6 documents of 2 chunks, each with a text of its own and one that all share; one of their own waits
+    assert (result.documents, result.copied, result.chunks, result.vectors) == (6, 6, 12, 11)
     assert (result.searches, result.agreement, result.problems) == (6, 1.0, ())
     assert [(each.done, each.total) for each in seen] == [(number, 6) for number in range(1, 7)]
     assert target.documents() == source.documents()
@@ -138,8 +138,10 @@ def test_what_does_not_agree_is_told(source: SqliteIndex, target: SqliteIndex, m
     result = migrate(source, target)
     assert result.agreement == 0.0
     assert result.problems == ("the best 10 of 6 searches agree by 0% only",)
-    monkeypatch.setattr(target, "add_vectors", lambda vectors: 0)
     target.clear()
+    whole = target.replace_document
+    monkeypatch.setattr(target, "replace_document", lambda *parts: whole(*parts[:3]))
+    monkeypatch.setattr(target, "add_vectors", lambda vectors: 0)
     assert "embedded: the source has 11, the target 0" in migrate(source, target).problems
 
 
@@ -154,3 +156,19 @@ def test_vectors_are_read_by_text(source: SqliteIndex) -> None:
     read: Sequence[str] = list(source.document_vectors("oak"))
     assert sorted(read) == sorted([text_hash("the oak tree"), text_hash("shared words")])
     assert source.document_vectors("none") == {}
+
+
+def test_conversations_go_along_and_are_compared(
+    source: SqliteIndex, target: SqliteIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source.save_conversation("c1", '[{"role": "user"}]')
+    source.save_conversation("c2", "[]")
+    target.save_conversation("c2", '["of an earlier run"]')
+    target.save_conversation("c3", '["the target\'s own"]')
+    result = migrate(source, target)
+    assert (result.conversations, result.problems) == (2, ())
+    held = {each: target.load_conversation(each) for each in target.conversation_ids()}
+    assert held == {"c1": '[{"role": "user"}]', "c2": "[]", "c3": '["the target\'s own"]'}
+    target.delete_conversation("c1")
+    monkeypatch.setattr(target, "save_conversation", lambda *parts: None)
+    assert migrate(source, target).problems == ("conversations: 1 are not as in the source, such as c1",)
