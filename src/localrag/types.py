@@ -24,12 +24,15 @@ class Page:
     number: the physical page (PDF page, slide, rendered DOCX page) from 1; None where the format has none.
     label: what a reader would call the place where there is no page number, or which part of a container the
         page belongs to: `sheet Q3, rows 2-40`, `cell 4`, `chapter 3: The Storm`, `lines 1-80`, `docs/a.pdf`.
+    verbatim: text as it stands in the file and no Markdown: a leading `#` is no heading. Told to whoever cuts the page
+        into chunks; an index does not keep it.
     """
 
     ordinal: int
     number: int | None = None
     label: str | None = None
     markdown: str
+    verbatim: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +46,7 @@ class ParsedDocument:
 
     @property
     def is_verbatim(self) -> bool:
-        """Whether the pages are text as it stands in the file and no Markdown: a leading `#` is no heading."""
+        """Whether all pages are; archives and mails hold files of both kinds, see `Page.verbatim`."""
         return self.media_type == "text/plain" or self.media_type.startswith("text/x-")
 
 

@@ -76,12 +76,11 @@ class Chunker:
         self._prefix_tokens = lru_cache(maxsize=256)(tokenizer.count)
         self._header = lru_cache(maxsize=64)(partial(header_prefix, tokenizer=tokenizer))
 
-    def chunk(self, document_id: DocumentId, pages: Sequence[Page], *, hashes: bool = True) -> list[Chunk]:
+    def chunk(self, document_id: DocumentId, pages: Sequence[Page]) -> list[Chunk]:
         """The document's chunks in reading order, with ids `{document_id}_0`, `_1` and so on.
 
-        Args:
-            hashes: whether a line `# So` is a heading; in plain text it is a comment, a number or a tag. Underlined
-                headings are headings in both.
+        A line `# So` is no heading on a verbatim page but a comment, a number or a tag; underlined headings are
+        headings everywhere.
         """
         chunks: list[Chunk] = []
         stack = HeadingStack()
@@ -93,7 +92,7 @@ class Chunker:
             if before is None or not same_lines(before, page):
                 fence = None
             blocks, fence = read_blocks(page.markdown, fence)
-            if not hashes:
+            if page.verbatim:
                 blocks = [_without_hash(block, page.markdown) for block in blocks]
             for section, passage in self._page(page.markdown, blocks, stack):
                 chunks.append(_chunk(document_id, len(chunks), page, section, passage))

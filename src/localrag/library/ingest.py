@@ -26,7 +26,7 @@ OutcomeStatus: TypeAlias = Literal["indexed", "skipped", "failed"]
 class Chunks(Protocol):
     """Cuts the pages of a document into chunks."""
 
-    def chunk(self, document_id: DocumentId, pages: tuple[Page, ...], *, hashes: bool = True) -> list[Chunk]: ...
+    def chunk(self, document_id: DocumentId, pages: tuple[Page, ...]) -> list[Chunk]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +180,7 @@ class Ingestor:
 
     def _commit(self, source: FileSource, content_hash: str, parsed: ParsedDocument) -> Outcome:
         identity = document_id(source.uri)
-        chunks = self._chunker.chunk(identity, parsed.pages, hashes=not parsed.is_verbatim)
+        chunks = self._chunker.chunk(identity, parsed.pages)
         if not chunks:
             raise EmptyDocument(
                 f"{source.name} holds no text.", path=source.name, hint="Nothing was indexed; check the original."

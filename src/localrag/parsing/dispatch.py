@@ -157,7 +157,7 @@ def _checked(document: ParsedDocument, name: str, limits: Limits) -> ParsedDocum
             path=name,
             hint="Split the file into smaller ones.",
         )
-    pages = tuple(_storable_page(page) for page in document.pages)
+    pages = tuple(_storable_page(page, verbatim=document.is_verbatim) for page in document.pages)
     if not any(_has_text(page.markdown) for page in pages):
         raise EmptyDocument(f"{name} holds no text.", path=name, hint="Nothing in it can be searched.")
     return replace(
@@ -168,9 +168,10 @@ def _checked(document: ParsedDocument, name: str, limits: Limits) -> ParsedDocum
     )
 
 
-def _storable_page(page: Page) -> Page:
+def _storable_page(page: Page, *, verbatim: bool) -> Page:
+    """The page; what one file inside another was said to be stays."""
     label = None if page.label is None else storable(page.label)
-    return replace(page, markdown=storable(page.markdown), label=label)
+    return replace(page, markdown=storable(page.markdown), label=label, verbatim=verbatim or page.verbatim)
 
 
 def storable(text: str) -> str:

@@ -88,7 +88,7 @@ def document_to_json(document: ParsedDocument) -> dict[str, Any]:
         "media_type": document.media_type,
         "title": document.title,
         "warnings": list(document.warnings),
-        "pages": [[page.ordinal, page.number, page.label, page.markdown] for page in document.pages],
+        "pages": [[page.ordinal, page.number, page.label, page.markdown, page.verbatim] for page in document.pages],
     }
 
 
@@ -99,8 +99,8 @@ def document_from_json(value: dict[str, Any]) -> ParsedDocument:
         title=value["title"],
         warnings=tuple(value["warnings"]),
         pages=tuple(
-            Page(ordinal=ordinal, number=number, label=label, markdown=markdown)
-            for ordinal, number, label, markdown in value["pages"]
+            Page(ordinal=ordinal, number=number, label=label, markdown=markdown, verbatim=verbatim)
+            for ordinal, number, label, markdown, verbatim in value["pages"]
         ),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -195,7 +196,7 @@ def test_a_hash_is_no_heading_in_plain_text() -> None:
     page = Page(ordinal=1, label="lines 1-7", markdown=text)
     chunker = Chunker(Words(), 32, 0)
     assert {chunk.heading_path for chunk in chunker.chunk("doc", [page])} == {("first comment",), ("NOTES",)}
-    plain = chunker.chunk("doc", [page], hashes=False)
+    plain = chunker.chunk("doc", [replace(page, verbatim=True)])
     assert [(chunk.heading_path, chunk.text) for chunk in plain] == [
         ((), "# first comment\nport = 1"),
         (("NOTES",), "NOTES\n=====\n\nWritten down."),

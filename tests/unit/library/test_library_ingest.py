@@ -24,7 +24,6 @@ class LineParser:
     def __init__(self) -> None:
         self.read: list[str] = []
         self.before: Callable[[Path], None] = lambda _: None
-        self.media_type = "text/plain"
 
     def parse(self, path: Path, *, name: str) -> ParsedDocument:
         self.read.append(name)
@@ -33,18 +32,15 @@ class LineParser:
         if text == "locked":
             raise EncryptedDocument(f"{name} needs a password.", path=name, hint="Save a copy without one.")
         pages = tuple(Page(ordinal=n, number=n, markdown=line) for n, line in enumerate(text.split("\n"), start=1))
-        return ParsedDocument(media_type=self.media_type, pages=pages)
+        return ParsedDocument(media_type="text/plain", pages=pages)
 
     def close(self) -> None: ...
 
 
 class PageChunker:
-    """One chunk a page that has text; `hashes` is what it was last told."""
+    """One chunk a page that has text."""
 
-    hashes = True
-
-    def chunk(self, document_id: DocumentId, pages: tuple[Page, ...], *, hashes: bool = True) -> list[Chunk]:
-        self.hashes = hashes
+    def chunk(self, document_id: DocumentId, pages: tuple[Page, ...]) -> list[Chunk]:
         return [
             Chunk(
                 id=f"{document_id}_{index}",
@@ -100,16 +96,6 @@ class Library:
 @pytest.fixture
 def library(tmp_path: Path) -> Library:
     return Library(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("media_type", "hashes"),
-    [("text/plain", False), ("text/x-python", False), ("text/markdown", True), ("text/csv", True)],
-)
-def test_a_hash_is_a_heading_in_markdown_only(library: Library, media_type: str, hashes: bool) -> None:
-    library.parser.media_type = media_type
-    library.put("a", "# alpha")
-    assert library.chunker.hashes is hashes
 
 
 def test_a_file_becomes_a_document_with_pages_chunks_and_markdown(library: Library) -> None:

@@ -192,6 +192,7 @@ def test_source_code_is_text_with_a_type_of_its_own(read_content: Read) -> None:
 
     assert document.media_type == "text/x-python"
     assert document.is_verbatim
+    assert all(page.verbatim for page in document.pages)
     assert [(page.label, page.markdown) for page in document.pages] == [
         ("lines 1-3", "# not a heading\ndef f():\n\treturn 1")
     ]

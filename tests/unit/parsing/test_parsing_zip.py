@@ -9,6 +9,7 @@ import time
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
+from email.message import EmailMessage
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ import pytest
 from localrag.errors import DocumentTooLarge, EmptyDocument, EncryptedDocument, UnreadableDocument, UnsupportedDocument
 from localrag.parsing.archive import check_ooxml, inflate_member, open_zip_safely
 from localrag.parsing.dispatch import read_document
+from localrag.parsing.frames import document_from_json, document_to_json
 from localrag.parsing.isolated import IsolatedParser
 from localrag.parsing.source import Limits, Source
 from localrag.types import ParsedDocument
@@ -63,6 +65,25 @@ def test_an_archive_in_an_archive_continues_the_path(tmp_path: Path) -> None:
     inner = _zip({"docs/a.txt": "deep words"})
     document = _read(tmp_path, _zip({"inner.zip": inner}))
     assert [page.label for page in document.pages] == ["inner.zip/docs/a.txt, line 1"]
+
+
+def test_code_stays_code_and_markdown_markdown_in_archives_and_mails(tmp_path: Path) -> None:
+    mail = EmailMessage()
+    mail.set_content("# no heading in a mail's plain text")
+    mail.add_attachment("# a comment\n", filename="settings.py")
+    content = _zip(
+        {"a.py": "# a comment\n", "b.md": "# A heading\n", "in.zip": _zip({"c.sh": "# c"}), "m.eml": bytes(mail)}
+    )
+
+    sent = document_from_json(document_to_json(_read(tmp_path, content)))
+
+    assert {page.label: page.verbatim for page in sent.pages} == {
+        "a.py, line 1": True,
+        "b.md, line 1": False,
+        "in.zip/c.sh, line 1": True,
+        "m.eml, message": False,
+        "m.eml, attachment settings.py, line 1": True,
+    }
 
 
 def test_what_cannot_be_read_becomes_a_warning(tmp_path: Path) -> None:
