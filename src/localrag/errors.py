@@ -142,14 +142,18 @@ class ModelMissing(BackendError):
 
 
 class IndexMismatchError(LocalRagError):
-    """The index was built with other parameters than the settings name."""
+    """The index was built with other parameters than the settings name.
+
+    can_rebuild: the index for the settings can be made from the text that it holds.
+    """
 
     kind = "index_mismatch"
 
-    def __init__(self, message: str, *, expected: str, found: str, hint: str = "") -> None:
+    def __init__(self, message: str, *, expected: str, found: str, hint: str = "", can_rebuild: bool = False) -> None:
         super().__init__(message, hint=hint)
         self.expected = expected
         self.found = found
+        self.can_rebuild = can_rebuild
 
 
 class IndexCorruptError(LocalRagError):

@@ -174,6 +174,7 @@ def migration_json(migration: Migration) -> Json:
         "copied": migration.copied,
         "chunks": migration.chunks,
         "vectors": migration.vectors,
+        "conversations": migration.conversations,
         "searches": migration.searches,
         "agreement": round(migration.agreement, 4),
         "problems": list(migration.problems),

@@ -228,7 +228,7 @@ def migration(result: Migration) -> None:
     """What was copied, how the two libraries compare, and what does not agree."""
     _stdout().print(
         f"{result.documents:,} documents and {result.chunks:,} chunks are there: {result.copied:,} documents and "
-        f"{result.vectors:,} vectors copied now."
+        f"{result.vectors:,} vectors copied now, and {_count(result.conversations, 'conversation')}."
     )
     _stdout().print(f"{result.searches} sample searches give the same by {result.agreement:.0%}.")
     for problem in result.problems:

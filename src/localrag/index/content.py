@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -21,6 +21,9 @@ NORM_TOLERANCE = 1e-2
 # Scores closer than this are equal and ordered by chunk id: the same on every processor and in every backend,
 # whose sums differ in the last digits of a float32.
 SCORE_DIGITS = 5
+
+# Who builds the next index holds this lease on the one in use.
+REBUILD_LEASE = "rebuild"
 
 REINGEST_HINT = "run `localrag ingest PATH... --reset --yes` to build the index anew"
 
@@ -114,7 +117,27 @@ def header_differences(expected: IndexHeader, found: IndexHeader) -> list[tuple[
     return [(name, str(ours), str(theirs)) for name, (ours, theirs) in pairs.items() if ours != theirs]
 
 
-def require_same_header(index: str, expected: IndexHeader, found: IndexHeader) -> None:
+def rebuild_hint(*, begun: bool = False, running: bool = False) -> str:
+    """What to do about an index of other parameters; `begun`: one of the wanted is being built beside it."""
+    if running:
+        return (
+            "`localrag embed --rebuild` is making the index for these settings now, and it takes over by itself; "
+            "until then the old one answers to the old settings."
+        )
+    if begun:
+        return (
+            "`localrag embed --rebuild` was begun for these settings and has not ended: run it again to go on. "
+            "Until then the old index answers to the old settings."
+        )
+    return (
+        "Run `localrag embed --rebuild`, which makes the index for these settings from the stored text while the old "
+        "one answers; or set the settings back."
+    )
+
+
+def require_same_header(
+    index: str, expected: IndexHeader, found: IndexHeader, hint: Callable[[], str] = rebuild_hint
+) -> None:
     """Nothing, or IndexMismatchError naming every difference from the header that the index has."""
     differences = header_differences(expected, found)
     if differences:
@@ -123,7 +146,8 @@ def require_same_header(index: str, expected: IndexHeader, found: IndexHeader) -
             f"{index} was built with other settings ({told}).",
             expected=", ".join(f"{name} {ours}" for name, ours, _ in differences),
             found=", ".join(f"{name} {theirs}" for name, _, theirs in differences),
-            hint=f"Set the settings back, with which it still answers, or {REINGEST_HINT} with the new ones.",
+            hint=hint(),
+            can_rebuild=True,
         )
 
 

@@ -36,13 +36,8 @@ class Notes:
 
     def failures(self) -> list[Failure]:
         """All failures by name, then uri."""
-        found: list[Failure] = []
-        body: Json = {"query": {"term": {"kind": "failure"}}, "size": _PAGE, "sort": [{"_doc": "asc"}]}
-        while True:
-            hits = self._http.search(self._index, {**body, "from": len(found)})["hits"]["hits"]
-            found += [_failure(hit["_source"]["payload"]) for hit in hits]
-            if len(hits) < _PAGE:
-                return sorted(found, key=lambda failure: (failure.name, failure.uri))
+        found = [_failure(payload) for payload in self._payloads("failure")]
+        return sorted(found, key=lambda failure: (failure.name, failure.uri))
 
     def delete_failure(self, uri: str) -> None:
         """Forgets the failure of this source."""
@@ -101,6 +96,22 @@ class Notes:
     def delete_conversation(self, conversation_id: str) -> None:
         """Forgets the conversation."""
         self._delete("conversation", conversation_id)
+
+    def conversation_ids(self) -> list[str]:
+        """The ids of all conversations, in order."""
+        self._http.call("POST", f"/{self._index}/_refresh")  # a turn is saved without waiting for that
+        return sorted(payload["id"] for payload in self._payloads("conversation"))
+
+    def _payloads(self, kind: str) -> list[Json]:
+        """What all entries of the kind hold."""
+        found: list[Json] = []
+        body: Json = {"query": {"term": {"kind": kind}}, "size": _PAGE, "sort": [{"_id": "asc"}]}
+        while True:
+            hits = self._http.search(self._index, body)["hits"]["hits"]
+            found += [hit["_source"]["payload"] for hit in hits]
+            if len(hits) < _PAGE:
+                return found
+            body["search_after"] = hits[-1]["sort"]
 
     def _delete(self, kind: str, key: str) -> None:
         if self._http.get(self._path(kind, key), params={"_source": "false"}) is None:

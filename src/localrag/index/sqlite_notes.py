@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
 
 from localrag.index.filters import microseconds, moment
+from localrag.index.sqlite_database import Database
 from localrag.types import Failure
 
 
@@ -56,6 +58,55 @@ def load_conversation(connection: sqlite3.Connection, conversation_id: str) -> s
     return None if row is None else str(row[0])
 
 
+def conversation_ids(connection: sqlite3.Connection) -> list[str]:
+    """The ids of all conversations, in order."""
+    return [str(row[0]) for row in connection.execute("SELECT id FROM conversations ORDER BY id")]
+
+
 def delete_conversation(connection: sqlite3.Connection, conversation_id: str) -> None:
     """Forgets the conversation."""
     connection.execute("DELETE FROM conversations WHERE id = ?", (conversation_id,))
+
+
+class Notes:
+    """The part of the index that keeps them, each change in a transaction of its own."""
+
+    def __init__(self, database: Database, clock: Callable[[], float]) -> None:
+        self._database = database
+        self._clock = clock
+
+    def record_failure(self, failure: Failure) -> None:
+        with self._database.writing() as connection:
+            save_failure(connection, failure)
+
+    def failures(self) -> list[Failure]:
+        with self._database.reading() as connection:
+            return read_failures(connection)
+
+    def clear_failure(self, uri: str) -> None:
+        with self._database.writing() as connection:
+            delete_failure(connection, uri)
+
+    def acquire_lease(self, name: str, holder: str, ttl_s: float) -> bool:
+        with self._database.writing() as connection:
+            return take_lease(connection, name, holder, now=self._clock(), ttl_s=ttl_s)
+
+    def release_lease(self, name: str, holder: str) -> None:
+        with self._database.writing() as connection:
+            drop_lease(connection, name, holder)
+
+    def save_conversation(self, conversation_id: str, turns_json: str) -> None:
+        with self._database.writing() as connection:
+            save_conversation(connection, conversation_id, turns_json, now=self._clock())
+
+    def load_conversation(self, conversation_id: str) -> str | None:
+        with self._database.reading() as connection:
+            return load_conversation(connection, conversation_id)
+
+    def delete_conversation(self, conversation_id: str) -> None:
+        with self._database.writing() as connection:
+            delete_conversation(connection, conversation_id)
+
+    def conversation_ids(self) -> list[str]:
+        with self._database.reading() as connection:
+            return conversation_ids(connection)

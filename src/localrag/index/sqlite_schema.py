@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
+from collections.abc import Callable
 
 from localrag.errors import IndexMismatchError
 from localrag.index.analysis import analysis_version
@@ -163,9 +164,9 @@ def stored_header(connection: sqlite3.Connection, path: str) -> IndexHeader:
     return header_from_json(get_meta(connection, "header"))
 
 
-def require_header(connection: sqlite3.Connection, path: str, expected: IndexHeader) -> None:
-    """Nothing, or IndexMismatchError naming every difference from the header in the file."""
-    require_same_header(f"The index {path}", expected, stored_header(connection, path))
+def require_header(connection: sqlite3.Connection, path: str, expected: IndexHeader, hint: Callable[[], str]) -> None:
+    """Nothing, or IndexMismatchError naming every difference from the header in the file, and `hint`."""
+    require_same_header(f"The index {path}", expected, stored_header(connection, path), hint)
 
 
 def get_meta(connection: sqlite3.Connection, key: str) -> str:

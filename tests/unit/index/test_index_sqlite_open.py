@@ -100,7 +100,8 @@ def test_other_settings_are_refused_and_the_old_ones_still_answer(
     with pytest.raises(IndexMismatchError) as raised:
         SqliteIndex.open(path, wanted)
     assert (raised.value.expected, raised.value.found) == (expected, found)
-    assert "localrag ingest PATH... --reset --yes" in raised.value.hint
+    assert "localrag embed --rebuild" in raised.value.hint
+    assert raised.value.can_rebuild
     assert path.read_bytes() == before
     again = SqliteIndex.open(path, HEADER)
     assert hits(again) == 1
