@@ -69,7 +69,7 @@ def _read(path: Path, name: str, reading: _Reading, depth: int) -> ParsedDocumen
             budget=reading.budget,
             read_child=lambda data, child: _read_child(data, child, reading, depth + 1),
         )
-        return _checked(reader(source), name, reading.limits)
+        return _checked(reader(source), name, reading.limits, depth)
     except OSError as error:
         # The file vanished, or the disk failed, between two reads of it.
         raise UnreadableDocument(
@@ -148,7 +148,7 @@ def _load(file: Path) -> ModuleType:
     return module
 
 
-def _checked(document: ParsedDocument, name: str, limits: Limits) -> ParsedDocument:
+def _checked(document: ParsedDocument, name: str, limits: Limits, depth: int) -> ParsedDocument:
     """The document, storable and within the output limit, with text in it."""
     characters = sum(len(page.markdown) for page in document.pages)
     if characters > limits.output_chars:
@@ -160,11 +160,13 @@ def _checked(document: ParsedDocument, name: str, limits: Limits) -> ParsedDocum
     pages = tuple(_storable_page(page, verbatim=document.is_verbatim) for page in document.pages)
     if not any(_has_text(page.markdown) for page in pages):
         raise EmptyDocument(f"{name} holds no text.", path=name, hint="Nothing in it can be searched.")
+    replaced = sum(page.markdown.count("\ufffd") for page in pages)
+    notes = (f"{replaced:,} characters could not be read and stand as \ufffd.",) if replaced and depth == 0 else ()
     return replace(
         document,
         pages=pages,
         title=None if document.title is None else storable(document.title),
-        warnings=tuple(storable(warning) for warning in document.warnings),
+        warnings=(*(storable(warning) for warning in document.warnings), *notes),
     )
 
 

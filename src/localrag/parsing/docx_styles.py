@@ -14,6 +14,8 @@ W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 
 _MAX_STYLE_CHAIN = 20  # a style based on itself, directly or not, must not hang the reader
 _HEADING = re.compile(r"heading ([1-9])", re.IGNORECASE)
+# Word's own styles for deeper lists have lists of one level each; only the indent and the name tell how deep.
+_DEEPER = re.compile(r"list (?:bullet|number) ([2-5])")
 _BODY_LEVEL = 9  # Word's outline level of body text
 
 
@@ -89,6 +91,8 @@ class Styles:
         number_id, level = self._list_of(properties)
         if number_id not in self._numbering.lists:
             return None
+        named = _DEEPER.fullmatch(self.name(properties))
+        shown = int(named[1]) - 1 if named and not level else level
         abstract_id, starts = self._numbering.lists[number_id]
         levels = self._numbering.abstract.get(abstract_id, {})
         own = levels.get(level, _Level())
@@ -100,8 +104,8 @@ class Styles:
         for deeper in [i for i in counts if i > level]:
             del counts[deeper]
         if own.format in ("bullet", "none") or not own.text:
-            return ListItem(level, "")
-        return ListItem(level, _number_text(own.text, counts, levels))
+            return ListItem(shown, "")
+        return ListItem(shown, _number_text(own.text, counts, levels))
 
     def _list_of(self, properties: Any) -> tuple[str, int]:
         numbering = properties.find(f"{W}numPr") if properties is not None else None

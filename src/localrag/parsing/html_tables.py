@@ -32,13 +32,18 @@ def is_layout(table: Any) -> bool:
     if table.get("role") in ("presentation", "none"):
         return True
     rows = [[cell for cell in row if cell.tag in ("td", "th")] for row in own_rows(table)]
-    if max((len(row) for row in rows), default=0) < 2:
+    if max((sum(map(_holds_anything, row)) for row in rows), default=0) < 2:
         return True
     if any(cell.tag == "th" for row in rows for cell in row):
         return False
     blocks = ("table", "h1", "h2", "h3", "h4", "p", "ul", "ol", "pre")
     heavy = sum(1 for row in rows for cell in row if sum(1 for _ in cell.iter(*blocks)) > 2)
     return heavy > 0 and len(rows) <= 3
+
+
+def _holds_anything(cell: Any) -> bool:
+    """Whether the cell is more than a spacer."""
+    return any(text.strip() for text in cell.itertext()) or next(cell.iter("img"), None) is not None
 
 
 def table_markdown(table: Any, cell_text: Callable[[Any], str]) -> str:

@@ -20,6 +20,8 @@ _FENCES = re.compile(r"`{3,}")
 _TITLE = re.compile(r"^#\s+(.+?)\s*#*$", re.MULTILINE)
 # Pictures inside the notebook: their data is no text. Remote ones stay as the author wrote them.
 _EMBEDDED_PICTURE = re.compile(r"!\[([^\]]*)\]\((?:attachment|data):[^)]*\)")
+# What stands for a picture where none can be shown: `<Figure size 640x480 with 1 Axes>`.
+_PLACEHOLDER = re.compile(r"\s*<[^<>]*>\s*")
 # Output that a person reads, best first; a table in HTML beats the columns of spaces of its plain form.
 _PLAIN_FORMS = ("text/markdown", "text/plain", "text/latex")
 _VERSION_3_FORMS = {"text": "text/plain", "html": "text/html", "latex": "text/latex"}
@@ -114,6 +116,8 @@ def _output(output: Mapping[str, Any]) -> str:
     data = output.get("data")
     if not isinstance(data, dict):
         data = {form: output[key] for key, form in _VERSION_3_FORMS.items() if key in output}
+    if _PLACEHOLDER.fullmatch(_joined(data.get("text/plain"))) and any(form.startswith("image/") for form in data):
+        return ""
     html = _joined(data.get("text/html"))
     if "<table" in html.lower():
         return _from_html(html)

@@ -198,5 +198,6 @@ def _pages(parts: Sequence[_Part]) -> Iterator[Page]:
 
 
 def _label(parts: Sequence[_Part]) -> str | None:
+    """The paths of the first and the last part; plain members of the file itself have none."""
     first, last = parts[0].path, parts[-1].path
-    return (first or last or None) if first == last or not first or not last else f"{first}..{last}"
+    return f"{first or 'start'}..{last or 'end'}" if first != last else first or None

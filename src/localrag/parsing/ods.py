@@ -15,7 +15,7 @@ from localrag.parsing.odf_styles import Styles
 from localrag.parsing.odf_tables import COLUMNS_REPEATED, COLUMNS_SPANNED, ROWS_REPEATED, ROWS_SPANNED, repeated
 from localrag.parsing.odf_text import TextReader, is_drawing
 from localrag.parsing.printed_pages import PageCollector
-from localrag.parsing.sheet import column_letter, continue_down, remarks_page, sheet_pages
+from localrag.parsing.sheet import column_letter, continue_down, hidden_warnings, remarks_page, sheet_pages
 from localrag.parsing.sheet_header import Row
 from localrag.parsing.source import Source
 from localrag.types import Page, ParsedDocument
@@ -39,19 +39,22 @@ def read(source: Source) -> ParsedDocument:
     """
     with unreadable(source, "OpenDocument spreadsheet"), open_odf(source) as package:
         title = package.title()
-        pages = tuple(_pages(package, source))
+        hidden: list[str] = []
+        pages = tuple(_pages(package, source, hidden))
     if not pages:
         raise EmptyDocument(f"{source.name} has no cell with text.", path=source.name, hint="Nothing to index.")
-    return ParsedDocument(media_type=MEDIA_TYPE, pages=pages, title=title)
+    return ParsedDocument(media_type=MEDIA_TYPE, pages=pages, title=title, warnings=hidden_warnings(hidden))
 
 
-def _pages(package: OdfPackage, source: Source) -> Iterator[Page]:
+def _pages(package: OdfPackage, source: Source, hidden: list[str]) -> Iterator[Page]:
+    """The pages of all sheets; names of hidden ones that hold any are put into `hidden`."""
     reader = _ContentReader(package, source)
     ordinal = 1
     for sheet in reader.sheets():
         for page in sheet_pages(sheet.name, reader.rows(sheet), first_ordinal=ordinal, hidden=sheet.hidden):
             yield page
             ordinal = page.ordinal + 1
+            hidden += [sheet.name] if sheet.hidden else []
         if sheet.remarks:
             yield remarks_page(sheet.name, sheet.remarks, ordinal=ordinal, hidden=sheet.hidden)
             ordinal += 1

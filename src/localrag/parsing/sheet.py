@@ -48,6 +48,12 @@ def remarks_page(name: str, remarks: Sequence[str], *, ordinal: int, hidden: boo
     return Page(ordinal=ordinal, label=f"sheet {heading}, comments", markdown=f"## {heading}\n\n{items}")
 
 
+def hidden_warnings(names: Iterable[str]) -> tuple[str, ...]:
+    """One warning for all hidden sheets that were read, none when there are none."""
+    shown = ", ".join(" ".join(name.split()) for name in dict.fromkeys(names))
+    return (f"Hidden sheets were read too: {shown}.",) if shown else ()
+
+
 def _heading(name: str, hidden: bool) -> str:
     return " ".join(name.split()) + (" (hidden)" if hidden else "")
 

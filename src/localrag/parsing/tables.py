@@ -88,6 +88,8 @@ def _names_columns(rows: Sequence[Sequence[str]], spans: Spans) -> bool:
     above, row, below = rows
     if not spans or not len(above) == len(row) == len(below):
         return False
+    if any(name and name == under for name, under in zip(row, below, strict=True)):
+        return False
     for start, stop in spans:
         names = [name for name in row[start:stop] if name]
         if len(names) < stop - start or len(set(names)) < len(names):
@@ -96,7 +98,7 @@ def _names_columns(rows: Sequence[Sequence[str]], spans: Spans) -> bool:
             return False
     grouped = {column for start, stop in spans for column in range(start, stop)}
     return all(
-        not name or ((not over or over == name) and name != under)
-        for column, (over, name, under) in enumerate(zip(above, row, below, strict=True))
+        not over or not name or over == name
+        for column, (over, name) in enumerate(zip(above, row, strict=True))
         if column not in grouped
     )

@@ -10,7 +10,7 @@ from localrag.errors import DocumentError, EmptyDocument, EncryptedDocument
 from localrag.parsing.excel_values import shown_date
 from localrag.parsing.malformed import unreadable
 from localrag.parsing.number_format import format_number
-from localrag.parsing.sheet import continue_down, sheet_pages
+from localrag.parsing.sheet import continue_down, hidden_warnings, sheet_pages
 from localrag.parsing.sheet_header import Row
 from localrag.parsing.source import Source
 from localrag.types import Page, ParsedDocument
@@ -34,10 +34,11 @@ def read(source: Source) -> ParsedDocument:
             if "encrypted" in str(error):
                 raise _encrypted(source) from error
             raise
-        pages = list(_pages(book, xlrd))
+        hidden: list[str] = []
+        pages = list(_pages(book, xlrd, hidden))
     if not pages:
         raise EmptyDocument(f"{source.name} has no cell with text.", path=source.name, hint="Nothing to index.")
-    return ParsedDocument(media_type=MEDIA_TYPE, pages=tuple(pages))
+    return ParsedDocument(media_type=MEDIA_TYPE, pages=tuple(pages), warnings=hidden_warnings(hidden))
 
 
 def _encrypted(source: Source) -> DocumentError:
@@ -54,7 +55,8 @@ def _open(source: Source, xlrd: Any) -> Any:
     return xlrd.open_workbook(source.path, formatting_info=True, on_demand=True, logfile=log)
 
 
-def _pages(book: Any, xlrd: Any) -> Iterator[Page]:
+def _pages(book: Any, xlrd: Any, hidden: list[str]) -> Iterator[Page]:
+    """The pages of all sheets; names of hidden ones that hold any are put into `hidden`."""
     ordinal = 1
     for index in range(book.nsheets):
         sheet = book.sheet_by_index(index)
@@ -62,6 +64,7 @@ def _pages(book: Any, xlrd: Any) -> Iterator[Page]:
         for page in sheet_pages(sheet.name, rows, first_ordinal=ordinal, hidden=sheet.visibility != 0):
             yield page
             ordinal = page.ordinal + 1
+            hidden += [sheet.name] if sheet.visibility != 0 else []
         book.unload_sheet(index)
 
 

@@ -202,3 +202,9 @@ def test_markdown_and_tables_are_not_verbatim(read_content: Read) -> None:
     assert read_content("# x", "a.log").is_verbatim
     assert not read_content("# x", "a.mdown").is_verbatim
     assert not read_content("a\tb\n1\t2\n", "a.tsv").is_verbatim
+
+
+def test_characters_that_could_not_be_read_are_counted(read_content: Read) -> None:
+    document = read_content("<p>one \ufffd two \ufffd\ufffd</p>", "a.html")
+
+    assert document.warnings == ("3 characters could not be read and stand as \ufffd.",)
