@@ -1,0 +1,4 @@
+"""Drives the pump."""
+
+# start at high water
+START = 12
