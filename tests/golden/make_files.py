@@ -1,7 +1,7 @@
 """Writes the generated files of the golden corpus: `python tests/golden/make_files.py`. They are committed.
 
-Each holds what its format can hold and what readers get wrong; cases.json says what must come out. Run it only to change
-a file: the copies it writes differ in time stamps from those that are there.
+Each holds what its format can hold and what readers get wrong; cases.json says what must come out. Run it only to
+change a file: the copies it writes differ in time stamps from those that are there.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ def open_document(kind: str, body: str) -> bytes:
 def odt() -> bytes:
     return open_document(
         "text",
-        '<text:h text:outline-level="1">Harbour rules</text:h><text:p>Boats over twelve metres berth at the quay.</text:p>'
+        '<text:h text:outline-level="1">Harbour rules</text:h>'
+        "<text:p>Boats over twelve metres berth at the quay.</text:p>"
         "<text:list><text:list-item><text:p>Fly the flag</text:p></text:list-item></text:list>"
         '<table:table table:name="Fees"><table:table-row><table:table-cell><text:p>Boat</text:p></table:table-cell>'
         "<table:table-cell><text:p>Fee</text:p></table:table-cell></table:table-row><table:table-row>"
@@ -75,7 +76,8 @@ def rtf() -> bytes:
     return (
         rb"{\rtf1\ansi\ansicpg1252{\fonttbl{\f0 Arial;}}{\*\generator Hidden Writer;}\f0 "
         rb"Caf\'e9 prices rose by \b five\b0  per cent.\par Second paragraph \u8364? 12.\par "
-        rb"\trowd\cellx1000\cellx2000\intbl Item\cell Price\cell\row\trowd\cellx1000\cellx2000\intbl Tea\cell 3.20\cell\row}"
+        rb"\trowd\cellx1000\cellx2000\intbl Item\cell Price\cell\row"
+        rb"\trowd\cellx1000\cellx2000\intbl Tea\cell 3.20\cell\row}"
     )
 
 
@@ -135,7 +137,8 @@ def epub() -> bytes:
     items = "".join(f'<item id="{i}" href="{i}.xhtml" media-type="application/xhtml+xml"/>' for i in "abc")
     package = (
         '<package xmlns="http://www.idpf.org/2007/opf" version="3.0" unique-identifier="u"><metadata '
-        'xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>Three Tides</dc:title><dc:identifier id="u">u</dc:identifier>'
+        'xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>Three Tides</dc:title>'
+        '<dc:identifier id="u">u</dc:identifier>'
         f'</metadata><manifest>{items}</manifest><spine><itemref idref="c"/><itemref idref="a"/><itemref idref="b"/>'
         "</spine></package>"
     )
@@ -222,7 +225,8 @@ def main() -> None:
         "orders.json": json.dumps({"shop": {"name": "Quay", "open": True, "rating": 4.10},
                                    "orders": [{"id": n, "item": f"rope {n}", "note": "n" * 300} for n in range(1, 8)]}),
         "orders.jsonl": '{"id": 1, "item": "rope"}\n{"id": 2, "item": "sail"}\n',
-        "ann.vcf": "BEGIN:VCARD\r\nVERSION:3.0\r\nFN:Ann Lee\r\nORG:Harbour Office\r\nTEL;TYPE=work:+41 31 000 00 00\r\n"
+        "ann.vcf": "BEGIN:VCARD\r\nVERSION:3.0\r\nFN:Ann Lee\r\nORG:Harbour Office\r\n"
+                   "TEL;TYPE=work:+41 31 000 00 00\r\n"
                    "END:VCARD\r\n",
         "tides.ics": "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nBEGIN:VEVENT\r\nUID:1\r\nDTSTART:20260105T120000Z\r\n"
                      "SUMMARY:High water\r\nLOCATION:North pier\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n",
