@@ -57,12 +57,16 @@ def index(settings: Settings, embedder: Embedder, *, reset: bool = False) -> Lib
         IndexMismatchError: it was built with other parameters, and `reset` is off.
         BackendUnavailable: OpenSearch does not answer.
     """
-    header = IndexHeader(
+    return open_index(settings.resolved_index_url, settings, header(settings, embedder), reset=reset)
+
+
+def header(settings: Settings, embedder: Embedder) -> IndexHeader:
+    """What the settings ask an index to be built with."""
+    return IndexHeader(
         model=embedder.model,
         chunk_tokens=settings.chunk_tokens,
         chunk_overlap_tokens=settings.chunk_overlap_tokens,
     )
-    return open_index(settings.resolved_index_url, settings, header, reset=reset)
 
 
 def open_index(url: str, settings: Settings, header: IndexHeader, *, reset: bool = False) -> Library:

@@ -128,8 +128,13 @@ def ingest(
 
 
 @app.command()
-def embed() -> None:
-    """Make the vectors that are still missing."""
+def embed(
+    rebuild: Annotated[
+        bool,
+        typer.Option("--rebuild", help="Make the index anew for the model and chunk size of the settings."),
+    ] = False,
+) -> None:
+    """Make the vectors that are still missing; with --rebuild, all of them, while the old ones answer."""
     from localrag.cli import output
 
     with _library() as rag, output.embed_bar() as bar:
@@ -147,11 +152,25 @@ def documents(as_json: AsJson = False) -> None:
         items = rag.documents()
     if as_json:
         output.emit_json([views.document_json(item) for item in items])
+    if rebuild:
+        _rebuild()
+        return
     else:
         output.documents(items)
 
 
 @app.command()
+def _rebuild() -> None:
+    """Another model or chunk size, without parsing again and without a time in which nothing answers."""
+    from localrag.app.rebuilding import rebuild_library
+    from localrag.cli import output
+    from localrag.settings import load_settings
+
+    with _exit_on_error(), output.rebuild_bar() as bar:
+        result = rebuild_library(load_settings(), on_progress=bar.show)
+    output.rebuild(result)
+
+
 def delete(
     names: Annotated[list[str], typer.Argument(metavar="ID_OR_NAME...", help="Documents to remove.")],
     as_json: AsJson = False,

@@ -29,8 +29,15 @@ if TYPE_CHECKING:
     from localrag.library.embedding_queue import EmbedProgress
     from localrag.library.ingest import Outcome
     from localrag.library.migration import Migration, MigrationProgress
+    from localrag.library.rebuilding import Rebuild, RebuildProgress
 
 _PREVIEW_CHARS = 240
+_STAGES = {
+    "waiting": "waiting for another rebuild",
+    "cutting": "cutting documents",
+    "embedding": "embedding texts",
+    "switching": "switching to the new index",
+}
 _UNBOUNDED = 100_000
 """Columns of a terminal that nothing needs."""
 
@@ -252,6 +259,39 @@ def migration_bar() -> Iterator[MigrationBar]:
     """A progress bar that lives as long as the block."""
     with _bar() as progress:
         yield MigrationBar(progress)
+
+
+def rebuild(result: Rebuild) -> None:
+    """What was made, and which index answers now."""
+    if not result.documents and not result.embedded:
+        say("The index is of these settings; nothing was left to do.")
+        return
+    made = f"{_count(result.documents, 'document')} cut and {_count(result.embedded, 'text')} embedded"
+    say(f"{made}; the index is of these settings now.")
+
+
+class RebuildBar:
+    """A bar on stderr that follows a rebuild through its stages; each starts anew."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._stage = ""
+        self._task = progress.add_task("opening", total=None)
+
+    def show(self, state: RebuildProgress) -> None:
+        """Draws this state."""
+        if state.stage != self._stage:
+            self._stage = state.stage
+            self._progress.remove_task(self._task)
+            self._task = self._progress.add_task(_STAGES[state.stage], total=None)
+        self._progress.update(self._task, completed=state.done, total=state.total or None)
+
+
+@contextmanager
+def rebuild_bar() -> Iterator[RebuildBar]:
+    """A progress bar that lives as long as the block."""
+    with _bar() as progress:
+        yield RebuildBar(progress)
 
 
 class EmbedBar:
