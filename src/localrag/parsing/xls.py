@@ -6,6 +6,8 @@ import io
 from collections.abc import Iterator
 from typing import Any
 
+import olefile
+
 from localrag.errors import DocumentError, EmptyDocument, EncryptedDocument
 from localrag.parsing.excel_values import shown_date
 from localrag.parsing.malformed import unreadable
@@ -52,7 +54,21 @@ def _encrypted(source: Source) -> DocumentError:
 def _open(source: Source, xlrd: Any) -> Any:
     # xlrd prints its complaints; the child's output is not for it. Formatting gives number formats and merged cells.
     log = io.StringIO()
-    return xlrd.open_workbook(source.path, formatting_info=True, on_demand=True, logfile=log)
+    book = _book_stream(source)
+    return xlrd.open_workbook(source.path, file_contents=book, formatting_info=True, on_demand=True, logfile=log)
+
+
+def _book_stream(source: Source) -> bytes | None:
+    """The workbook inside its OLE container, None for Excel 2 to 4, which had none.
+
+    xlrd follows a chain of sectors that leads back to itself for ever; olefile notices.
+    """
+    with source.path.open("rb") as file:
+        if file.read(len(olefile.MAGIC)) != olefile.MAGIC:
+            return None
+    with olefile.OleFileIO(source.path) as ole:
+        name = next(name for name in ("Workbook", "Book") if ole.exists(name))
+        return bytes(ole.openstream(name).read())
 
 
 def _pages(book: Any, xlrd: Any, hidden: list[str]) -> Iterator[Page]:

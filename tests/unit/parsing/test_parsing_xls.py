@@ -58,3 +58,14 @@ def test_damaged_files_are_refused_in_our_words(
     # OLE sectors past the last one in use may be cut off unnoticed; half of the file may not.
     assert failures_when_damaged(xls.read, OFFICE / "testEXCEL_5.xls") >= 15
     assert capfd.readouterr().out == ""  # xlrd prints its complaints where it is let
+
+
+def test_a_chain_of_sectors_that_leads_back_to_itself_ends(source: Sources, tmp_path: Path) -> None:
+    data = bytearray((OFFICE / "testEXCEL_5.xls").read_bytes())
+    # The allocation table is in sector 0, behind the header of 512 bytes; sector 3 is said to be followed by itself.
+    data[512 + 4 * 3 : 512 + 4 * 4] = (3).to_bytes(4, "little")
+    path = tmp_path / "circle.xls"
+    path.write_bytes(data)
+
+    with pytest.raises(UnreadableDocument):
+        xls.read(source(path))
