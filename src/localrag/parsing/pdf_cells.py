@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,6 +11,7 @@ from localrag.parsing.pdf_rules import Rule
 from localrag.parsing.pdf_tables import CURRENCY, TAIL, Row, is_data, values_start
 
 _MAX_COLUMNS = 40
+_SIGN_SPACE = re.compile(r"(?<!\d)[ \u00a0]|[ \u00a0](?!\d)")
 
 
 @dataclass(slots=True)
@@ -135,24 +137,25 @@ def _place(row: Row, columns: Sequence[_Column]) -> list[str]:
 
 
 def _tight(cell: str) -> str:
-    """`$ 1,234` and `12 %` without the space that the page leaves between sign and figure."""
-    if not is_number(cell):
-        return cell
-    return cell.replace(" ", "").replace("\u00a0", "")
+    """`$ 1,234` and `12 %` without the space that the page leaves between sign and figure.
+
+    Between two digits it stays: `+61 3 9226 9028` is no number of eleven digits.
+    """
+    return _SIGN_SPACE.sub("", cell) if is_number(cell) else cell
 
 
 def _column_of(piece: Piece, columns: Sequence[_Column]) -> int:
     """Figures go where they overlap most, words where they begin; else the nearest column."""
+    x0, x1 = piece.x0, piece.x1
     if not is_number(piece.text):
         for i, column in enumerate(columns):
-            if column.x0 - 1 <= piece.x0 < column.x1:
+            if column.x0 - 1 <= x0 < column.x1:
                 return i
-
-    def fit(i: int) -> tuple[float, float]:
-        column = columns[i]
-        return min(column.x1, piece.x1) - max(column.x0, piece.x0), -abs(column.middle - piece.middle)
-
-    return max(range(len(columns)), key=fit)
+    fits = [
+        (min(column.x1, x1) - max(column.x0, x0), -abs(column.x0 + column.x1 - x0 - x1), -i)
+        for i, column in enumerate(columns)
+    ]
+    return -max(fits)[2]
 
 
 def _add_row(body: list[list[str]], cells: list[str]) -> None:

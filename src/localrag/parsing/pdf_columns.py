@@ -7,7 +7,9 @@ gutter (titles, captions, wide figures) cut the page into bands, and columns are
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 
 from localrag.parsing.pdf_lines import Piece, is_number
@@ -29,8 +31,9 @@ def regions(pieces: Sequence[Piece], *, rtl: bool = False) -> list[list[Piece]]:
 def _columns(pieces: Sequence[Piece], rtl: bool) -> list[list[Piece]] | None:
     if len(pieces) < 4:
         return None
+    profile = _profile(pieces)
     for share in _CROSSED:
-        gutters = _gutters(pieces, share)
+        gutters = _gutters(pieces, profile, share)
         if gutters:
             return _bands(pieces, gutters, rtl)
     return None
@@ -57,29 +60,41 @@ def _parts(pieces: Sequence[Piece], rtl: bool, cuts: int) -> list[list[Piece]] |
     return None
 
 
-def _gutters(pieces: Sequence[Piece], share: float) -> list[float]:
+def _gutters(pieces: Sequence[Piece], profile: _Profile, share: float) -> list[float]:
     """Middles of the strips that part prose columns, left to right; empty when the page has one column."""
-    left = min(piece.x0 for piece in pieces)
-    right = max(piece.x1 for piece in pieces)
-    strips = _thin_strips(pieces, left, right, share)
+    strips = _thin_strips(profile, share)
     while strips:
         middles = [(start + end) / 2 for start, end in strips]
         slots = _slots(pieces, middles)
-        poor = [i for i, slot in enumerate(slots) if not _is_prose(slot)]
-        if not poor:
+        poor = next((i for i, slot in enumerate(slots) if not _is_prose(slot)), None)
+        if poor is None:
             widths = [max(p.x1 for p in slot) - min(p.x0 for p in slot) for slot in slots]
             return middles if min(widths) >= 0.45 * max(widths) else []
         # Drop the strip beside the first part that is no column: it may be a gap inside one.
-        del strips[min(poor[0], len(strips) - 1)]
+        del strips[min(poor, len(strips) - 1)]
     return []
 
 
-def _thin_strips(pieces: Sequence[Piece], left: float, right: float, share: float) -> list[tuple[float, float]]:
+@dataclass(frozen=True, slots=True)
+class _Profile:
+    """How many pieces stand over each bin of the width, from `left` on."""
+
+    left: float
+    bins: list[int]
+
+
+def _profile(pieces: Sequence[Piece]) -> _Profile:
+    left = min([piece.x0 for piece in pieces])
+    right = max([piece.x1 for piece in pieces])
     changes = [0] * (int((right - left) / _STEP) + 3)
     for piece in pieces:
         changes[int((piece.x0 - left) / _STEP)] += 1
         changes[int((piece.x1 - left) / _STEP) + 1] -= 1
-    bins = list(accumulate(changes))[:-1]
+    return _Profile(left, list(accumulate(changes))[:-1])
+
+
+def _thin_strips(profile: _Profile, share: float) -> list[tuple[float, float]]:
+    left, bins = profile.left, profile.bins
     limit = share * max(bins)
     first, last = int(0.15 * len(bins)), int(0.85 * len(bins))
     strips: list[tuple[float, float]] = []
@@ -96,14 +111,15 @@ def _thin_strips(pieces: Sequence[Piece], left: float, right: float, share: floa
 
 
 def _crosses(piece: Piece, gutters: Sequence[float]) -> bool:
-    return any(piece.x0 < gutter - 1 and piece.x1 > gutter + 1 for gutter in gutters)
+    x0, x1 = piece.x0 + 1, piece.x1 - 1
+    return bisect_right(gutters, x0) < bisect_left(gutters, x1)
 
 
 def _slots(pieces: Sequence[Piece], gutters: Sequence[float]) -> list[list[Piece]]:
     slots: list[list[Piece]] = [[] for _ in range(len(gutters) + 1)]
     for piece in pieces:
         if not _crosses(piece, gutters):
-            slots[sum(piece.middle > gutter for gutter in gutters)].append(piece)
+            slots[bisect_left(gutters, (piece.x0 + piece.x1) / 2)].append(piece)
     return slots
 
 
@@ -112,13 +128,14 @@ def _is_prose(slot: Sequence[Piece]) -> bool:
     if len(slot) < 2:
         return False
     lines = len({round(piece.baseline) for piece in slot})
-    width = max(piece.x1 for piece in slot) - min(piece.x0 for piece in slot)
+    width = max([piece.x1 for piece in slot]) - min([piece.x0 for piece in slot])
     if width <= 0 or lines < 2:
         return False
-    fill = sum(piece.width for piece in slot) / (lines * width)
-    figures = sum(is_number(piece.text) for piece in slot)
-    letters = sum(len(piece.text) for piece in slot) / lines
-    return fill >= (0.6 if lines > 3 else 0.75) and figures <= 0.3 * len(slot) and letters >= (12 if lines > 3 else 24)
+    fill = sum([piece.x1 - piece.x0 for piece in slot]) / (lines * width)
+    if fill < (0.6 if lines > 3 else 0.75):
+        return False
+    letters = sum([len(piece.text) for piece in slot]) / lines
+    return letters >= (12 if lines > 3 else 24) and sum([is_number(piece.text) for piece in slot]) <= 0.3 * len(slot)
 
 
 def _bands(pieces: Sequence[Piece], gutters: Sequence[float], rtl: bool) -> list[list[Piece]]:

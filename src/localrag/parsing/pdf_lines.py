@@ -12,6 +12,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from localrag.parsing.pdf_rules import Rule, read_rules, turned
@@ -26,6 +27,7 @@ _HEADING_NUMBER = re.compile(r"(?:FY|Q[1-4] ?)?(?:19|20)\d\d[*†]?(?: ?\(\w{1,2
 _FOOTNOTE = re.compile(r"(?:\(\d{1,2}\),? ?)+")
 _CURRENCY = ("$", "€", "£", "¥", "US$", "($", "$(")
 _RTL = ("R", "AL")
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff]")
 
 # In units of the font size. A space is 0.25 to 0.33, justified text stretches it to about 0.8; columns of numbers
 # may stand as close as 0.5. Below _GLUE two parts of one word were split by a font change.
@@ -123,10 +125,13 @@ def mupdf() -> Any:
 
 def clean(text: str) -> str:
     """The text without control characters, with ligatures and presentation forms as plain letters."""
+    if text.isascii() and text.isprintable():
+        return text
     text = _INVISIBLE.sub("", text)
     return _PRESENTATION.sub(lambda match: unicodedata.normalize("NFKC", match.group()), text)
 
 
+@lru_cache(maxsize=16_384)  # every step of the layout asks, and cells repeat
 def is_number(text: str) -> bool:
     """Whether a table cell holds a figure: `1,234`, `$ (5.2)%`, a dash, N/A."""
     return _NUMBER.fullmatch(text.replace(" ", "").replace("\u00a0", "")) is not None
@@ -198,29 +203,31 @@ def _main_direction(blocks: list[Any]) -> int:
 
 
 def _read_line(line: Any, words: list[Any], turn: int) -> _Line:
-    sizes: Counter[float] = Counter()
+    spans = line["spans"]
+    sizes: dict[float, int] = {}
     bold = italic = mono = total = 0
-    for span in line["spans"]:
+    for span in spans:
         count = len(span["text"].strip())
-        sizes[round(span["size"], 1)] += count
+        size, flags = round(span["size"], 1), span["flags"]
+        sizes[size] = sizes.get(size, 0) + count
         total += count
-        if span["flags"] & 16:
+        if flags & 16:
             bold += count
-        if span["flags"] & 2:
+        if flags & 2:
             italic += count
-        if span["flags"] & 8:
+        if flags & 8:
             mono += count
-    ox, oy = line["spans"][0]["origin"]
-    baseline = turned((ox, oy, ox, oy), turn)[1]
-    text = "".join(span["text"] for span in line["spans"])
-    if sum(len(word[4]) for word in words) < len("".join(text.split())):
+    ox, oy = spans[0]["origin"]
+    baseline = turned((ox, oy, ox, oy), turn)[1] if turn else oy
+    text = spans[0]["text"] if len(spans) == 1 else "".join(span["text"] for span in spans)
+    if sum([len(word[4]) for word in words]) < len("".join(text.split())):
         # MuPDF's words leave out private-use characters, which is what bullets of symbol fonts are.
-        words = [(*span["bbox"], span["text"].strip()) for span in line["spans"] if span["text"].strip()]
+        words = [(*span["bbox"], span["text"].strip()) for span in spans if span["text"].strip()]
     return _Line(
         words=_spaced_words(text, words, turn),
         space_after=text[-1:].isspace(),
         baseline=baseline,
-        size=max(sizes.most_common(1)[0][0], 1.0),
+        size=max(max(sizes, key=sizes.__getitem__), 1.0),
         bold=total > 0 and bold >= 0.8 * total,
         italic=total > 0 and italic >= 0.8 * total,
         mono=total > 0 and mono >= 0.8 * total,
@@ -231,26 +238,33 @@ def _spaced_words(text: str, words: list[Any], turn: int) -> list[_Word]:
     """The words of one line, each told apart from a part of a word by the white space in the line's own text."""
     result = []
     position = 0
+    plain = text.isascii() and text.isprintable()
     for word in words:
-        found = text.find(word[4], position)
+        x0, y0, x1, y1, content = word[:5]
+        found = text.find(content, position)
         spaced = found > position or found < 0
-        position = found + len(word[4]) if found >= 0 else position
-        if cleaned := clean(word[4]).strip():
-            result.append(_Word(*turned(word, turn), text=cleaned, spaced=spaced))
+        position = found + len(content) if found >= 0 else position
+        if turn:
+            x0, y0, x1, y1 = turned(word, turn)
+        if cleaned := content if plain else clean(content).strip():
+            result.append(_Word(x0, y0, x1, y1, cleaned, spaced))
     return result
 
 
 def _once(lines: list[_Line]) -> list[_Line]:
     """The lines without those printed again in the same place, as some programs do to make them bold."""
     result: list[_Line] = []
+    texts: set[str] = set()
     taken: dict[tuple[str, int, int], tuple[float, float]] = {}
     for line in lines:
-        text = "".join(word.text for word in line.words)
+        text = "".join([word.text for word in line.words])
         x, y = line.words[0].x0, line.baseline
         column, row = int(x / 2), int(y / 2)
-        near = [taken.get((text, column + dx, row + dy)) for dx in (-1, 0, 1) for dy in (-1, 0, 1)]
-        if any(place and abs(place[0] - x) <= 1.5 and abs(place[1] - y) <= 1.5 for place in near):
-            continue
+        if text in texts:
+            near = [taken.get((text, column + dx, row + dy)) for dx in (-1, 0, 1) for dy in (-1, 0, 1)]
+            if any(place and abs(place[0] - x) <= 1.5 and abs(place[1] - y) <= 1.5 for place in near):
+                continue
+        texts.add(text)
         taken[text, column, row] = (x, y)
         result.append(line)
     return result
@@ -259,13 +273,13 @@ def _once(lines: list[_Line]) -> list[_Line]:
 def _usual_size(lines: list[_Line]) -> float:
     sizes: Counter[float] = Counter()
     for line in lines:
-        sizes[round(line.size * 2) / 2] += sum(len(word.text) for word in line.words)
+        sizes[round(line.size * 2) / 2] += sum([len(word.text) for word in line.words])
     return sizes.most_common(1)[0][0] if sizes else 10.0
 
 
 def _is_rtl(lines: list[_Line]) -> bool:
-    text = "".join(word.text for line in lines for word in line.words)
-    if text.isascii():
+    text = "".join([word.text for line in lines for word in line.words])
+    if text.isascii() or not _RIGHT_TO_LEFT.search(text):
         return False
     strong = [kind for kind in map(unicodedata.bidirectional, text) if kind in ("L", *_RTL)]
     return sum(kind in _RTL for kind in strong) * 2 > len(strong)
@@ -286,23 +300,37 @@ def _pieces(lines: list[_Line], walls: list[Rule], rtl: bool) -> list[Piece]:
 
 
 def _split(line: _Line, walls: list[Rule]) -> Iterable[Piece]:
-    run: list[_Word] = []
-    for word in line.words:
-        if run and (_is_cell_gap(run[-1], word, line.size) or (walls and _walled(run[-1], word, walls))):
-            yield _piece(run, line)
-            run = []
-        run.append(word)
-    if run:
-        yield _piece(run, line)
+    walls = _walls_near(line, walls)
+    start = 0
+    words = line.words
+    for at in range(1, len(words)):
+        left, right = words[at - 1], words[at]
+        if _is_cell_gap(left, right, line.size) or (walls and _walled(left, right, walls)):
+            yield _piece(words[start:at], line)
+            start = at
+    yield _piece(words[start:], line)
+
+
+def _walls_near(line: _Line, walls: list[Rule]) -> list[Rule]:
+    """The vertical rules that cross the line: most lines have none, and each word need not be held against all."""
+    if not walls:
+        return walls
+    first, last = line.words[0], line.words[-1]
+    x0, x1 = min(first.x0, last.x0) - 1, max(first.x1, last.x1) + 1
+    middle = (first.y0 + first.y1) / 2
+    reach = 2 * line.size
+    return [w for w in walls if x0 <= w.x0 <= x1 and w.y0 <= middle + reach and w.y1 >= middle - reach]
 
 
 def _is_cell_gap(left: _Word, right: _Word, size: float) -> bool:
-    gap = max(right.x0 - left.x1, left.x0 - right.x1) / size
-    if gap >= _CELL_GAP:
+    gap = right.x0 - left.x1
+    if gap < 0:  # text that runs leftward
+        gap = max(gap, left.x0 - right.x1)
+    if gap >= _CELL_GAP * size:
         return True
     if right.text in _CURRENCY and is_number(left.text):
         return True
-    return gap >= _NUMBER_GAP and is_number(left.text) and is_number(right.text) and left.text not in _CURRENCY
+    return gap >= _NUMBER_GAP * size and is_number(left.text) and is_number(right.text) and left.text not in _CURRENCY
 
 
 def _walled(left: _Word | Piece, right: _Word | Piece, walls: list[Rule]) -> bool:
@@ -314,12 +342,14 @@ def _walled(left: _Word | Piece, right: _Word | Piece, walls: list[Rule]) -> boo
 
 
 def _piece(words: list[_Word], line: _Line) -> Piece:
-    text = words[0].text + "".join(f" {word.text}" if word.spaced else word.text for word in words[1:])
+    text = words[0].text
+    if len(words) > 1:
+        text += "".join([f" {word.text}" if word.spaced else word.text for word in words[1:]])
     return Piece(
-        x0=min(word.x0 for word in words),
-        y0=min(word.y0 for word in words),
-        x1=max(word.x1 for word in words),
-        y1=max(word.y1 for word in words),
+        x0=min([word.x0 for word in words]),
+        y0=min([word.y0 for word in words]),
+        x1=max([word.x1 for word in words]),
+        y1=max([word.y1 for word in words]),
         baseline=line.baseline,
         size=line.size,
         bold=line.bold,
