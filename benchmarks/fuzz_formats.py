@@ -1,8 +1,8 @@
 """Damaged files of every format through the parser process: `python benchmarks/fuzz_formats.py [--files 2000]`.
 
 Each file is made of a good one (tests/golden/files, tests/data/office and what --seeds adds) by flipped bits, a
-cut, pieces moved, doubled or taken from another file; in zip-based formats the same inside one member, or without it. It
-is read by the parser process and cut into chunks. Wanted: pages with chunks, or an error of ours that was raised on
+cut, pieces moved, doubled or taken from another file; in zip-based formats the same inside one member, or without it.
+It is read by the parser process and cut into chunks. Wanted: pages with chunks, or an error of ours that was raised on
 purpose. Counted as faults, and kept in --keep: a time limit reached, a crashed parser, pages without any chunk, and an
 exception that no reader foresaw. The n-th file of a format is the same in every run of a seed. Every 50 files the state
 is written to --state; a run that finds it goes on where that one ended.

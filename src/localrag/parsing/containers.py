@@ -24,6 +24,8 @@ _OOXML_FOLDERS = (("word/", "docx"), ("ppt/", "pptx"), ("xl/", "xlsx"))
 _MANIFEST = "META-INF/manifest.xml"
 _ODF = re.compile(rb"application/vnd\.oasis\.opendocument\.(text|spreadsheet|presentation|graphics)\b")
 _ODF_KINDS = {"text": "odt", "spreadsheet": "ods", "presentation": "odp", "graphics": "odg"}
+# Where the header of an OLE file has told its sector sizes, as powers of two: 512 or 4,096 bytes, small ones 64.
+_SECTOR_SHIFTS_END = 34
 
 
 def zip_format(path: Path, name: str, limits: Limits) -> str:
@@ -71,6 +73,7 @@ def ole_format(path: Path, name: str) -> str:
     """
     import olefile  # deferred: only files with the OLE signature need it
 
+    _check_sector_sizes(path, name)
     try:
         with olefile.OleFileIO(path) as container:
             streams = {"/".join(parts).lower() for parts in container.listdir(streams=True, storages=False)}
@@ -93,6 +96,17 @@ def ole_format(path: Path, name: str) -> str:
     if "powerpoint document" in streams:
         raise _unsupported(name, "PowerPoint 97-2003 presentation (.ppt)", "Save it as .pptx")
     raise _unsupported(name, "OLE file of unknown kind", "Convert it")
+
+
+def _check_sector_sizes(path: Path, name: str) -> None:
+    """Passes the two sizes that there are: olefile asks for memory by the size that the header states."""
+    with path.open("rb") as file:
+        header = file.read(_SECTOR_SHIFTS_END)
+    shifts = header[_SECTOR_SHIFTS_END - 4 : _SECTOR_SHIFTS_END]
+    if shifts not in (b"\x09\x00\x06\x00", b"\x0c\x00\x06\x00"):
+        raise UnreadableDocument(
+            f"{name} is damaged: its OLE container states impossible sizes.", path=name, hint="Fetch the file again."
+        )
 
 
 def _unsupported(name: str, what: str, advice: str) -> UnsupportedDocument:

@@ -5,6 +5,7 @@ import pytest
 
 from localrag.errors import EncryptedDocument, UnreadableDocument
 from localrag.parsing import xls
+from localrag.parsing.containers import ole_format
 from localrag.parsing.source import Source
 
 OFFICE = Path(__file__).resolve().parents[2] / "data/office"
@@ -69,3 +70,13 @@ def test_a_chain_of_sectors_that_leads_back_to_itself_ends(source: Sources, tmp_
 
     with pytest.raises(UnreadableDocument):
         xls.read(source(path))
+
+
+def test_a_container_that_states_impossible_sizes_is_refused_before_memory_is_asked_for(tmp_path: Path) -> None:
+    data = bytearray((OFFICE / "testEXCEL_5.xls").read_bytes())
+    data[30] = 40  # sectors of 2 ** 40 bytes
+    path = tmp_path / "sizes.xls"
+    path.write_bytes(data)
+
+    with pytest.raises(UnreadableDocument, match="impossible sizes"):
+        ole_format(path, "sizes.xls")
