@@ -24,7 +24,7 @@ from pathlib import Path
 
 import bm25s
 import numpy as np
-import snowballstemmer
+import Stemmer
 
 from localrag.chunking.split import Chunker
 from localrag.embedding.onnx import OnnxEmbedder
@@ -59,7 +59,7 @@ def load(folder: Path, head: int) -> tuple[dict[str, str], list[Question]]:
 
 
 def lexical_ranks(chunks: Sequence[Chunk], questions: Sequence[Question]) -> list[list[int]]:
-    stemmer = snowballstemmer.stemmer("english")
+    stemmer = Stemmer.Stemmer("english")
     options = {"stopwords": "en", "stemmer": stemmer.stemWords, "show_progress": False}
     index = bm25s.BM25(k1=1.2, b=0.75)
     index.index(bm25s.tokenize([chunk.embedding_text for chunk in chunks], **options), show_progress=False)

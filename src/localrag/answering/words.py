@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
 
+import Stemmer
+
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 # Scripts written without spaces: compared by pairs of neighbouring characters.
 _UNSPACED = re.compile(r"[぀-ヿ㐀-鿿豈-﫿฀-๿຀-໿ក-៿]+")
@@ -91,6 +93,4 @@ def _stem(word: str) -> str:
 
 @lru_cache(maxsize=4)
 def _stemmer(language: str) -> Callable[[str], str]:
-    import snowballstemmer  # deferred: it imports its 30 languages
-
-    return snowballstemmer.stemmer(language).stemWord  # type: ignore[no-any-return]
+    return Stemmer.Stemmer(language).stemWord  # type: ignore[no-any-return]

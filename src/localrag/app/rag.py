@@ -100,6 +100,7 @@ class RAG:
         *,
         jobs: int = 1,
         reset: bool = False,
+        preload: bool = False,
         embedder: Embedder | None = None,
         llm: LLM | None = None,
         **overrides: object,
@@ -110,6 +111,7 @@ class RAG:
             settings: by default those of the environment and `.env`; `overrides` name single settings.
             jobs: how many files are parsed at once.
             reset: drop the documents first, whatever model or chunk size the index was built with.
+            preload: load the embedding model in the background at once, for a question that is sure to come.
             embedder, llm: used in place of those that the settings name.
 
         Raises:
@@ -117,7 +119,7 @@ class RAG:
             SettingsError, ModelError, StorageFullError: as their messages say.
         """
         settings = settings or load_settings(**overrides)
-        embedder = embedder or wiring.embedder(settings)
+        embedder = embedder or wiring.embedder(settings, preload=preload)
         return cls(
             settings,
             index=wiring.index(settings, embedder, reset=reset),

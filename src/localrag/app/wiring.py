@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from localrag.embedding.registry import create_embedder
+from localrag.app.embedders import embedder as embedder
+from localrag.app.embedders import models_dir as models_dir
 from localrag.errors import SettingsError
 from localrag.generation.ollama import OllamaLLM
 from localrag.generation.tokens import TiktokenCounter
@@ -26,20 +27,6 @@ _MEGABYTE = 1024 * 1024
 def supported_types() -> str:
     """The extensions of all types that are read, for people."""
     return SUPPORTED_TYPES
-
-
-def models_dir(settings: Settings) -> Path:
-    """Where pulled embedding models are kept."""
-    return settings.data_dir / "models"
-
-
-def embedder(settings: Settings) -> Embedder:
-    """The embedder of the model that the settings name.
-
-    Raises:
-        ModelError: the model is not here, or cannot be loaded.
-    """
-    return create_embedder(settings.embedding_model, models_dir=models_dir(settings))
 
 
 def chunker(settings: Settings, embedder: Embedder) -> Chunker:

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import errno
 import io
+import os
 import sys
 
 
 def main() -> None:
     """Runs `localrag` with the arguments of the process."""
+    # We have no plug-ins for pydantic, and to look for some reads the metadata of every package installed.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from localrag.cli.commands import app  # deferred: typer and rich take 0.2 s, and `import localrag.cli` is free
 
     _make_writable()

@@ -14,19 +14,25 @@ from localrag.protocols import Embedder
 __all__ = ["SHIPPED", "ModelSpec", "create_embedder", "find_model", "list_models"]
 
 
-def create_embedder(name: str, *, models_dir: Path, threads: int | None = None) -> Embedder:
+def create_embedder(name: str, *, models_dir: Path, threads: int | None = None, preload: bool = False) -> Embedder:
     """The embedder of that model; its weights load at the first text.
 
     Args:
         name: `bge-small-en-v1.5`, or what was pulled into `models_dir`.
         models_dir: the user's models folder; it need not exist.
         threads: texts embedded beside each other; by default one for each physical core.
+        preload: load an ONNX model's weights in the background from now on.
 
     Raises:
         ModelError: the model is not here, or its folder holds nothing that localrag loads.
     """
     spec = find_model(name, models_dir)
-    return OnnxEmbedder(spec, threads=threads) if spec.runtime == "onnx" else SentenceTransformerEmbedder(spec)
+    if spec.runtime != "onnx":
+        return SentenceTransformerEmbedder(spec)
+    made = OnnxEmbedder(spec, threads=threads)
+    if preload:
+        made.preload()
+    return made
 
 
 def list_models(models_dir: Path) -> list[ModelSpec]:

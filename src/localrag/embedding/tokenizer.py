@@ -36,6 +36,14 @@ class FileTokenizer:
         self._lock = threading.Lock()
         self._loaded: _Tokenizer | None = None
 
+    def load(self) -> None:
+        """Reads the file now and not at the first text.
+
+        Raises:
+            ModelError: it cannot be read.
+        """
+        self._tokenizer()
+
     @property
     def max_tokens(self) -> int:
         """What a document may have, special tokens included."""

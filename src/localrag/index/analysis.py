@@ -10,13 +10,14 @@ surely, so it asks for each word in every language the index holds (`query_group
 
 from __future__ import annotations
 
-import importlib.metadata
 import re
 import threading
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+
+import Stemmer
 
 from localrag.index.languages import ENGLISH, STOP_WORDS, detect_language
 
@@ -63,7 +64,7 @@ class Analysed:
 
 def analysis_version() -> str:
     """Changes whenever the same text could give other terms: the keyword index is then built anew."""
-    return f"1/{importlib.metadata.version('snowballstemmer')}/{unicodedata.unidata_version}"
+    return f"1/{Stemmer.version()}/{unicodedata.unidata_version}"
 
 
 def analyse(text: str, *, language: str | None = None) -> Analysed:
@@ -207,9 +208,7 @@ def _stemmer(language: str) -> Callable[[str], str]:
     """A stemmer of this thread: Snowball's objects keep the word they work on, so two threads must not share one."""
     own: dict[str, Callable[[str], str]] = _THREAD.__dict__
     if language not in own:
-        import snowballstemmer  # slow to import (35 languages), and not needed before the first text
-
-        own[language] = snowballstemmer.stemmer(language).stemWord
+        own[language] = Stemmer.Stemmer(language).stemWord
     return own[language]
 
 

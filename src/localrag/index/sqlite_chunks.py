@@ -65,7 +65,9 @@ def up_to_date(connection: sqlite3.Connection, table: ChunkTable) -> ChunkTable:
         table = empty_table()
     documents = _table(connection.execute("SELECT key, name_terms FROM documents ORDER BY key"), 2)
     kept = np.isin(table.document_keys, documents[:, 0])
-    new = _chunks_of(connection, np.setdiff1d(documents[:, 0], table.documents), everything=not table.documents.size)
+    # Keys are unique; told so, NumPy need not load its masked arrays (15 ms of every start) to find that out.
+    added = np.setdiff1d(documents[:, 0], table.documents, assume_unique=True)
+    new = _chunks_of(connection, added, everything=not table.documents.size)
     old = (table.keys, table.document_keys, table.text_keys, table.own_lengths)
     keys, document_keys, text_keys, lengths = (
         np.concatenate([column[kept], new[:, at]]) for at, column in enumerate(old)

@@ -47,7 +47,7 @@ def page(title: str) -> None:
 
 @st.cache_resource(show_spinner="Opening the library …")
 def _opened(samples: Path) -> Session:
-    return start(RAG.open(), samples)
+    return start(RAG.open(preload=True), samples)
 
 
 def open_session(samples: Path) -> Session:

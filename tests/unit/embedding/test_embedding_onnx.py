@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +13,7 @@ import numpy as np
 import pytest
 
 from localrag.embedding.onnx import OnnxEmbedder, physical_cores
-from localrag.embedding.spec import SHIPPED
+from localrag.embedding.spec import SHIPPED, sha256_of
 from localrag.errors import ModelError
 
 TEXTS = [
@@ -79,3 +81,30 @@ def test_mean_pooling_is_another_vector() -> None:
 
 def test_there_is_at_least_one_core_and_no_more_than_this_machine_has() -> None:
     assert 1 <= physical_cores() <= (os.cpu_count() or 1)
+
+
+def test_a_preloaded_model_gives_the_same_vectors(embedder: OnnxEmbedder) -> None:
+    preloaded = OnnxEmbedder(SHIPPED)
+    preloaded.preload()
+    assert np.array_equal(preloaded.embed_query("notice period"), embedder.embed_query("notice period"))
+
+
+def test_a_model_that_cannot_be_preloaded_is_told_of_by_the_first_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unhandled: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", unhandled.append)
+    broken = OnnxEmbedder(replace(SHIPPED, folder=tmp_path))
+    broken.preload()
+    for thread in threading.enumerate():
+        if thread.name == "preload":
+            thread.join()
+    assert unhandled == []
+    with pytest.raises(ModelError, match="cannot be read"):
+        broken.embed_query("notice period")
+
+
+@pytest.mark.parametrize("content", [b"", b"x" * 5000])
+def test_the_sum_of_a_file_is_that_of_its_bytes(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "file").write_bytes(content)
+    assert sha256_of(tmp_path / "file") == hashlib.sha256(content).hexdigest()
