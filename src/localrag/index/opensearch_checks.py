@@ -24,7 +24,7 @@ def run_checks(http: Http, names: Names, state: State, reads: Reads, *, deep: bo
     """The checks that could be run; a service that does not answer is the last."""
     checks: list[Check] = []
     try:
-        checks.append(_health(http, names))
+        checks.append(_health(http, names, http.silent()))
         checks.extend(_counts(reads, deep=deep))
         checks.append(_hidden(http, names, state))
     except LocalRagError as error:
@@ -47,17 +47,21 @@ def rewrite_terms(http: Http, names: Names, reads: Reads) -> None:
     http.call("POST", f"/{names.content}/_refresh")
 
 
-def _health(http: Http, names: Names) -> Check:
+def _health(http: Http, names: Names, silent: list[str]) -> Check:
+    """The state of the cluster. Yellow is no fault, as all is there and answers, but its hint is to be read."""
     told = http.call("GET", f"/_cluster/health/{names.content},{names.state}")
     status = told["status"]
     detail = (
         f"{SERVICE} at {http.url}: {status}, {told['number_of_data_nodes']} data nodes, "
         f"{told['active_shards']} shards, {told['unassigned_shards']} without a node"
     )
+    if silent:
+        detail += f", no answer from {', '.join(silent)}"
     hint = {
-        "green": "",
-        "yellow": "All is there, but not every copy: start the missing nodes, or lower LOCALRAG_INDEX_REPLICAS.",
-    }.get(status, "Part of the library cannot be read: start the missing nodes.")
+        "green": f"Start the node at {', '.join(silent)}, or take it out of LOCALRAG_INDEX_URL." if silent else "",
+        "yellow": "All is there and can be searched, but not every copy: start the missing nodes. On a single node "
+        f'keep no copies: `PUT /{names.content},{names.state}/_settings {{"index.number_of_replicas": 0}}`.',
+    }.get(status, "Part of the library cannot be read: start the missing nodes. What is stored on them is not lost.")
     return Check(name="index", ok=status != "red", detail=detail, hint=hint)
 
 

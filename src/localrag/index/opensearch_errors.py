@@ -24,6 +24,21 @@ SPACE_HINT = (
     "Free disk space on its machine and lift the block (`PUT /_all/_settings "
     '{"index.blocks.read_only_allow_delete": null}`), then try again. What is stored can still be searched.'
 )
+TLS_HINT = "If it speaks TLS, write https:// in LOCALRAG_INDEX_URL; else look whether it has just ended, and its log."
+_NODES_HINT = (
+    "Start the nodes of the cluster that do not run; `localrag health` names them. What is stored on them is not lost."
+)
+# What a server that expects TLS does with a request that is not, as Python's http client tells it.
+_HUNG_UP = ("RemoteDisconnected", "BadStatusLine", "Connection reset", "closed connection")
+_WITHOUT_NODES = frozenset(
+    {
+        "cluster_manager_not_discovered_exception",
+        "master_not_discovered_exception",
+        "no_shard_available_action_exception",
+        "search_phase_execution_exception",
+        "unavailable_shards_exception",
+    }
+)
 _RETRYABLE = frozenset({429, 502, 503, 504})
 
 
@@ -60,10 +75,7 @@ def translated(error: Exception, url: str) -> LocalRagError:
     from opensearchpy import exceptions as client  # the caller's optional library; loaded when an error is here
 
     if isinstance(error, client.SSLError):
-        return SettingsError(
-            f"The certificate of {SERVICE} at {url} was not accepted ({_short(error.error)}).",
-            hint="Set LOCALRAG_INDEX_CA_FILE to the file of the authority that signed it, or correct the URL's https.",
-        )
+        return _not_trusted(_short(error.error), url)
     if isinstance(error, client.ConnectionTimeout):
         return BackendTimeout(
             f"{SERVICE} at {url} did not answer in time.",
@@ -72,9 +84,10 @@ def translated(error: Exception, url: str) -> LocalRagError:
             hint="Try again; if it stays so, look at its load and log.",
         )
     if isinstance(error, client.ConnectionError):
-        return BackendUnavailable(
-            f"{SERVICE} does not answer at {url} ({_short(error.error)}).", service=SERVICE, url=url, hint=START_HINT
-        )
+        told = _short(error.error)
+        hung_up = url.startswith("http://") and any(word in told for word in _HUNG_UP)
+        hint = TLS_HINT if hung_up else START_HINT
+        return BackendUnavailable(f"{SERVICE} does not answer at {url} ({told}).", service=SERVICE, url=url, hint=hint)
     if isinstance(error, client.TransportError):
         status = error.status_code if isinstance(error.status_code, int) else 500
         told = error.info.get("error", error.error) if isinstance(error.info, Mapping) else error.error
@@ -95,6 +108,21 @@ def translated(error: Exception, url: str) -> LocalRagError:
         service=SERVICE,
         url=url,
         hint="This is a fault of localrag or of opensearch-py; please report it.",
+    )
+
+
+def _not_trusted(told: str, url: str) -> SettingsError:
+    """The error for a TLS connection that did not come about."""
+    if "WRONG_VERSION_NUMBER" in told or "record layer" in told:
+        return SettingsError(f"What answers at {url} does not speak TLS.", hint="Write http:// in LOCALRAG_INDEX_URL.")
+    if "mismatch" in told.lower() or "doesn't match" in told:
+        return SettingsError(
+            f"The certificate of {SERVICE} at {url} is for another name ({told}).",
+            hint="Write the host in LOCALRAG_INDEX_URL as the certificate has it.",
+        )
+    return SettingsError(
+        f"The certificate of {SERVICE} at {url} was not accepted ({told}).",
+        hint="Set LOCALRAG_INDEX_CA_FILE to the file of the authority that signed it.",
     )
 
 
@@ -127,6 +155,8 @@ def refused(status: int, told: object, url: str) -> LocalRagError:
         413: "Raise `http.max_content_length` in its settings.",
     }
     hint = hints.get(status, "Try again in a moment." if status in _RETRYABLE else "Its log tells more.")
+    if status == 503 and kind in _WITHOUT_NODES:
+        hint = _NODES_HINT
     return known.get(status, BackendError)(
         f"{SERVICE} at {url} answered HTTP {status} ({kind}: {_short(reason)}).", service=SERVICE, url=url, hint=hint
     )

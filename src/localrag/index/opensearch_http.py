@@ -6,9 +6,9 @@ import json
 import logging
 import random
 import re
+import ssl
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from localrag.errors import BackendError, BackendTimeout, BackendUnavailable, LocalRagError, SettingsError
@@ -25,6 +25,8 @@ BULK_ACTIONS = 1_000
 _ATTEMPTS = {Busy: 8, BackendUnavailable: 4, BackendTimeout: 2}
 _FIRST_WAIT_S = 0.1
 _LONGEST_WAIT_S = 5.0
+# How long a look at a single node may take.
+_PROBE_S = 3.0
 
 
 class Transport(Protocol):
@@ -68,12 +70,7 @@ def connect(
     logging.getLogger("opensearch").setLevel(logging.CRITICAL)
     extra: dict[str, Any] = {"http_auth": (user, password)} if user else {}
     if ca_file:
-        if not Path(ca_file).is_file():
-            raise SettingsError(
-                f"LOCALRAG_INDEX_CA_FILE={ca_file} is not a file.",
-                hint="Name a PEM file of certificates, or leave it empty for those of the system.",
-            )
-        extra["ca_certs"] = ca_file
+        extra["ca_certs"] = _require_certificates(ca_file)
     hosts = [part.strip() for part in url.split(",") if part.strip()]
     if any(host.startswith("https://") for host in hosts):
         extra["verify_certs"] = True
@@ -86,6 +83,18 @@ def connect(
         ) from error
     made: Transport = client.transport
     return made
+
+
+def _require_certificates(ca_file: str) -> str:
+    """The file, or SettingsError when it holds no certificates."""
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(ca_file)
+    except OSError as error:  # of which the errors of TLS are a kind
+        raise SettingsError(
+            f"LOCALRAG_INDEX_CA_FILE={ca_file} cannot be used ({error}).",
+            hint="Name a PEM file of certificates, or leave it empty for those of the system.",
+        ) from error
+    return ca_file
 
 
 class Http:
@@ -115,6 +124,19 @@ class Http:
             LocalRagError: as `translated` says, after the retries that can help.
         """
         return self._retried(lambda: self._once(method, path, params, body, timeout_s))
+
+    def silent(self) -> list[str]:
+        """Those of several addresses at which no node answers now; with a single one there is nobody else to ask."""
+        from opensearchpy import TransportError  # as in `connect`
+
+        pool = getattr(self._transport, "connection_pool", None)
+        found = []
+        for node in getattr(pool, "orig_connections", ()):
+            try:
+                node.perform_request("GET", "/", timeout=_PROBE_S)
+            except TransportError:
+                found.append(without_password(node.host))
+        return sorted(found)
 
     def get(self, path: str, **options: Any) -> Any:
         """The answer's JSON, or None when there is no such thing."""
