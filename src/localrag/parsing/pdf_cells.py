@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from localrag.parsing.pdf_lines import Piece, Table, is_number
 from localrag.parsing.pdf_rules import Rule
 from localrag.parsing.pdf_tables import CURRENCY, TAIL, Row, is_data, values_start
+from localrag.parsing.pdf_text import stacked
 
 _MAX_COLUMNS = 40
 _SIGN_SPACE = re.compile(r"(?<!\d)[ \u00a0]|[ \u00a0](?!\d)")
@@ -165,18 +166,20 @@ def _add_row(body: list[list[str]], cells: list[str]) -> None:
         label_wraps = cells[0][:1].islower() and (not any(above[1:]) or not any(cells[1:]))
         text_wraps = not cells[0] and any(cells) and not any(is_number(cell) for cell in cells if cell)
         if label_wraps or (text_wraps and any(above[i] and cells[i] for i in range(1, len(cells)))):
-            body[-1] = [f"{upper} {lower}".strip() for upper, lower in zip(above, cells, strict=True)]
+            body[-1] = [stacked(upper, lower) for upper, lower in zip(above, cells, strict=True)]
             return
     body.append(cells)
 
 
 def _header(rows: Sequence[Row], columns: Sequence[_Column], rules: Sequence[Rule]) -> list[str]:
     """One heading per column: headings above it joined top to bottom, those over several columns repeated."""
-    parts: list[list[str]] = [[] for _ in columns]
+    result = [""] * len(columns)
     for row in rows:
+        line = [""] * len(columns)
         for i, text in _spread(row, columns, rules):
-            parts[i].append(text)
-    return [" ".join(texts) for texts in parts]
+            line[i] = f"{line[i]} {text}".strip()
+        result = list(map(stacked, result, line))
+    return result
 
 
 def _spread(row: Row, columns: Sequence[_Column], rules: Sequence[Rule]) -> Iterator[tuple[int, str]]:

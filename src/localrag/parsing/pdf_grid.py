@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 
 from localrag.parsing.pdf_lines import Piece, Table, has_figures, is_number
 from localrag.parsing.pdf_rules import Rule
-from localrag.parsing.pdf_text import join_lines
+from localrag.parsing.pdf_text import stacked
 
 _NEAR = 3.0  # points: rules that end this close to each other meet
 _MAX_COLUMNS = 60
@@ -179,8 +180,11 @@ def _baselines(cell: Sequence[Piece]) -> set[int]:
 
 
 def _text(cell: Sequence[Piece]) -> str:
-    ordered = sorted(cell, key=lambda piece: (round(piece.baseline), piece.x0))
-    return join_lines(piece.text for piece in ordered)
+    lines: dict[int, str] = {}
+    for piece in sorted(cell, key=lambda piece: (round(piece.baseline), piece.x0)):
+        row = round(piece.baseline)
+        lines[row] = f"{lines[row]} {piece.text}" if row in lines else piece.text
+    return reduce(stacked, lines.values(), "")
 
 
 def _header_height(rows: Sequence[Sequence[str]], over_several: bool) -> int:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from localrag.parsing.pdf_marks import NOTE, Mark, attach_raised, marks_of, with_marks, without_marks
 from localrag.parsing.pdf_rules import Rule, read_rules, turned
 
 SOFT_HYPHEN = "\u00ad"
@@ -134,12 +135,12 @@ def clean(text: str) -> str:
 @lru_cache(maxsize=16_384)  # every step of the layout asks, and cells repeat
 def is_number(text: str) -> bool:
     """Whether a table cell holds a figure: `1,234`, `$ (5.2)%`, a dash, N/A."""
-    return _NUMBER.fullmatch(text.replace(" ", "").replace("\u00a0", "")) is not None
+    return _NUMBER.fullmatch(without_marks(text).replace(" ", "").replace("\u00a0", "")) is not None
 
 
 def is_heading_number(text: str) -> bool:
     """Whether a figure may stand in a heading: a year or a quarter."""
-    return _HEADING_NUMBER.fullmatch(text) is not None
+    return _HEADING_NUMBER.fullmatch(without_marks(text)) is not None
 
 
 def has_figures(label: str, values: Sequence[str]) -> bool:
@@ -224,7 +225,7 @@ def _read_line(line: Any, words: list[Any], turn: int) -> _Line:
         # MuPDF's words leave out private-use characters, which is what bullets of symbol fonts are.
         words = [(*span["bbox"], span["text"].strip()) for span in spans if span["text"].strip()]
     return _Line(
-        words=_spaced_words(text, words, turn),
+        words=_spaced_words(text, words, turn, marks_of(spans)),
         space_after=text[-1:].isspace(),
         baseline=baseline,
         size=max(max(sizes, key=sizes.__getitem__), 1.0),
@@ -234,7 +235,7 @@ def _read_line(line: Any, words: list[Any], turn: int) -> _Line:
     )
 
 
-def _spaced_words(text: str, words: list[Any], turn: int) -> list[_Word]:
+def _spaced_words(text: str, words: list[Any], turn: int, marks: list[Mark]) -> list[_Word]:
     """The words of one line, each told apart from a part of a word by the white space in the line's own text."""
     result = []
     position = 0
@@ -244,6 +245,9 @@ def _spaced_words(text: str, words: list[Any], turn: int) -> list[_Word]:
         found = text.find(content, position)
         spaced = found > position or found < 0
         position = found + len(content) if found >= 0 else position
+        if marks and found >= 0:
+            content = with_marks(content, found, marks)
+            spaced = spaced and not NOTE.match(content)
         if turn:
             x0, y0, x1, y1 = turned(word, turn)
         if cleaned := content if plain else clean(content).strip():
@@ -287,7 +291,7 @@ def _is_rtl(lines: list[_Line]) -> bool:
 
 def _pieces(lines: list[_Line], walls: list[Rule], rtl: bool) -> list[Piece]:
     """Words to pieces: cut at wide gaps and at vertical rules; neighbours on one baseline without a gap are joined."""
-    runs = [run for line in lines for run in _split(line, walls)]
+    runs = attach_raised([run for line in lines for run in _split(line, walls)])
     runs.sort(key=lambda run: (round(run.baseline), -run.x1 if rtl else run.x0))
     result: list[Piece] = []
     for run in runs:

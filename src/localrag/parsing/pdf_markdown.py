@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -12,8 +12,9 @@ from itertools import pairwise
 from localrag.parsing.pdf_cells import build_table
 from localrag.parsing.pdf_columns import regions
 from localrag.parsing.pdf_lines import PageText, Table
+from localrag.parsing.pdf_marks import NOTE_START
 from localrag.parsing.pdf_tables import Row, rows_of, table_spans
-from localrag.parsing.pdf_text import join_lines
+from localrag.parsing.pdf_text import join_lines, join_stacked
 from localrag.parsing.tables import row_line, rule_line
 
 _BULLET = re.compile(r"[•●▪◦‣■□∙·\uf0b7\uf0a7\uf0d8\uf0fc]\s*|[-–—*]\s+")
@@ -21,7 +22,7 @@ _NUMBERED = re.compile(r"(?:\(?(?:\d{1,2}|[a-zA-Z]|[ivxIVX]{2,5})\)|(?:\d{1,2}|[
 _SECTION = re.compile(
     r"(?:\d{1,2}(?:\.\d{1,2}){0,3}\.?|[A-Z]\.|[IVX]{1,5}\.|(?i:chapter|part|item|note|section|appendix) \S+)\s+\S"
 )
-_SENTENCE_END = re.compile(r"[.!?:;。！？][\"'”’)\]]*$")
+_SENTENCE_END = re.compile(r"[.!?:;。！？][\"'”’)\]]*(?:\[\^\w{1,2}\])*$")
 _LETTER = re.compile(r"[^\W\d_]")
 _MAX_HEADING = 160  # characters; longer bold text is emphasis, not a heading
 _MAX_ITALIC = 80  # the same for lines in italics, which are more often emphasis
@@ -97,7 +98,7 @@ def _region_blocks(page: PageText, rows: Sequence[Row], style: Style) -> list[st
         if table is None:
             continue
         blocks += _prose(rows[done:start], style)
-        blocks += [table.caption, _table_markdown(table)]
+        blocks += [table.caption, _table_markdown(table, style.words)]
         done = end
     return blocks + _prose(rows[done:], style)
 
@@ -115,10 +116,10 @@ def _all_tables(rows: Sequence[Row]) -> list[tuple[int, int]]:
     return spans
 
 
-def _table_markdown(table: Table) -> str:
+def _table_markdown(table: Table, words: Collection[str]) -> str:
     rows = [table.header or [""] * len(table.body[0]), *table.body]
     width = len(rows[0])
-    lines = [row_line(row, width) for row in rows]
+    lines = [row_line([join_stacked(cell, words) for cell in row], width) for row in rows]
     lines.insert(1, rule_line(width))
     return "\n".join(lines)
 
@@ -154,7 +155,8 @@ def _continues(paragraph: _Paragraph, row: Row, left: float, right: float, pitch
         return False
     if _is_mono(row):
         return True
-    if _BULLET.match(_text(row)) or _NUMBERED.match(_text(row)):
+    text = _text(row)
+    if _BULLET.match(text) or _NUMBERED.match(text) or NOTE_START.match(text):
         return False
     if _is_bold(row):
         return True

@@ -138,8 +138,14 @@ def test_code_keeps_its_lines_and_indents(tmp_path: Path) -> None:
         (["The com-", "puter works."], "The computer works."),
         (["A well-known and well-", "known fact."], "A well-known and well-known fact."),
         (["Mr Smith-", "Jones came."], "Mr Smith-Jones came."),
-        (["From 1914-", "1918 on."], "From 1914- 1918 on."),
+        (["From 1914-", "1918 on."], "From 1914-1918 on."),
         (["Aus\u00ad", "nahme gemacht."], "Ausnahme gemacht."),
+        (["See https://example.com/annual-", "report/2023 now."], "See https://example.com/annual-report/2023 now."),
+        (["See https://example.com/plans/", "land-use.pdf now."], "See https://example.com/plans/land-use.pdf now."),
+        (["See https://example.com/", "for the plans."], "See https://example.com/ for the plans."),
+        (["Write to jo@north-", "west.example soon."], "Write to jo@north-west.example soon."),
+        (["On forms 333-", "175609 and more."], "On forms 333-175609 and more."),
+        (["Both short-", "and long-term debt."], "Both short- and long-term debt."),
     ],
 )
 def test_words_divided_at_a_line_end_are_whole_again(lines: list[str], expected: str, tmp_path: Path) -> None:
