@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from localrag.errors import NotFoundError
+from localrag.errors import IndexMismatchError, NotFoundError
 from localrag.filters import (
     AllOf,
     AnyOf,
@@ -32,7 +32,7 @@ from localrag.index.content import text_hash
 from localrag.index.memory import MemoryIndex
 from localrag.index.opensearch import OpenSearchIndex
 from localrag.index.sqlite import SqliteIndex
-from localrag.protocols import ConversationStore, SearchIndex, Vectors
+from localrag.protocols import Library, Vectors
 from localrag.types import Chunk, Document, EmbeddingModel, Failure, IndexHeader, Page, ScoredChunk
 
 DIMENSION = 4
@@ -44,7 +44,10 @@ HEADER = IndexHeader(
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
-class Index(SearchIndex, ConversationStore, Protocol):
+OTHER = replace(HEADER, model=replace(HEADER.model, name="other-model", dimension=3), chunk_tokens=128)
+
+
+class Index(Library, Protocol):
     """What a backend is."""
 
 
@@ -58,12 +61,12 @@ class Clock:
         return self.now
 
 
-def _memory(folder: Path, clock: Clock) -> Index:
-    return MemoryIndex(HEADER, clock=clock)
+def _memory(folder: Path, clock: Clock, header: IndexHeader = HEADER) -> Index:
+    return MemoryIndex(header, clock=clock)
 
 
-def _sqlite(folder: Path, clock: Clock) -> Index:
-    return SqliteIndex.open(folder / "library.db", HEADER, clock=clock)
+def _sqlite(folder: Path, clock: Clock, header: IndexHeader = HEADER) -> Index:
+    return SqliteIndex.open(folder / "library.db", header, clock=clock)
 
 
 def _opensearch(folder: Path, clock: Clock) -> Index:
@@ -71,6 +74,18 @@ def _opensearch(folder: Path, clock: Clock) -> Index:
     url = os.environ.get("OPENSEARCH_TEST_URL", "http://127.0.0.1:9200")
     OpenSearchIndex.drop(url, "contract")
     return OpenSearchIndex.open(url, "contract", HEADER, clock=clock)
+
+
+def _opened(index: Index, header: IndexHeader, clock: Clock) -> Index:
+    """The library of `index` as another process finds it; the memory of a process has one only."""
+    if isinstance(index, SqliteIndex):
+        return SqliteIndex.open(index.path, header, clock=clock)
+    if isinstance(index, OpenSearchIndex):
+        url = os.environ.get("OPENSEARCH_TEST_URL", "http://127.0.0.1:9200")
+        return OpenSearchIndex.open(url, "contract", header, clock=clock)
+    assert isinstance(index, MemoryIndex)
+    assert index.header == header
+    return index
 
 
 BACKENDS: dict[str, Callable[[Path, Clock], Index]] = {"memory": _memory, "sqlite": _sqlite, "opensearch": _opensearch}
@@ -863,3 +878,128 @@ class TestAgainstTheOracle:
 def _shown(leg: Sequence[ScoredChunk] | None) -> list[tuple[str, str, float]]:
     assert leg is not None
     return [(hit.chunk.id, hit.document, hit.score) for hit in leg]
+
+
+class TestSuccessor:
+    """Another index is built beside the one in use and takes its place."""
+
+    def test_the_one_in_use_answers_until_the_other_takes_its_place(self, index: Index, clock: Clock) -> None:
+        put(index, "a", "alpha beta", tags={"n": "1"})
+        put(index, "b", "gamma")
+        embed(index, alpha_beta=(1, 0, 0, 0), gamma=(0, 1, 0, 0))
+        index.save_conversation("c", "[1]")
+        index.record_failure(failure("file:///x"))
+        seen = index.latest_change()
+        successor = index.open_successor(OTHER)
+        assert successor.documents() == []
+        put(successor, "a", "alpha", "beta", tags={"n": "1"})
+        put(successor, "b", "gamma")
+        assert successor.add_vectors({text_hash("beta"): unit(0, 0, 1)}) == 1
+        assert index.latest_change() == seen
+        legs = index.search_legs("alpha gamma", unit(1, 0, 0, 0), limit=9)
+        assert [hit.chunk.text for hit in legs.lexical or ()] == ["gamma", "alpha beta"]
+        assert [hit.chunk.text for hit in legs.vector or ()] == ["alpha beta", "gamma"]
+        successor.close()
+        counter = index.change_counter()
+
+        assert index.promote_successor(seen=seen)
+
+        after = _opened(index, OTHER, clock)
+        assert [each.id for each in after.documents()] == ["a", "b"]
+        assert [each.text for each in after.document_chunks("a")] == ["alpha", "beta"]
+        legs = after.search_legs("alpha gamma", unit(0, 0, 1), limit=9)
+        assert sorted(hit.chunk.text for hit in legs.lexical or ()) == ["alpha", "gamma"]
+        assert [hit.chunk.text for hit in legs.vector or ()] == ["beta"]
+        assert [each.text for each in after.pending_texts(9)] == ["alpha", "gamma"]
+        assert after.load_conversation("c") == "[1]"
+        assert after.failures() == [failure("file:///x")]
+        assert after.change_counter() > counter
+        assert all(check.ok for check in after.check(deep=True)), after.check(deep=True)
+        put(after, "d", "delta")
+        assert after.delete_document("a") == 2
+        after.close()
+
+    @pytest.mark.parametrize("index", BACKEND_NAMES[1:], indirect=True)  # a memory index has one opener
+    def test_who_has_the_old_one_open_is_told(self, index: Index) -> None:
+        put(index, "a", "alpha")
+        seen = index.latest_change()
+        successor = index.open_successor(OTHER)
+        put(successor, "a", "alpha")
+        successor.close()
+        assert index.promote_successor(seen=seen)
+        attempts: list[Callable[[], object]] = [
+            lambda: index.search_legs("alpha", None, limit=1),
+            lambda: index.search_legs(None, unit(1, 0, 0, 0), limit=1),
+            lambda: put(index, "b", "beta"),
+            lambda: index.delete_document("a"),
+            lambda: embed(index, alpha=(1, 0, 0, 0)),
+            index.latest_change,
+            lambda: index.open_successor(OTHER),
+            lambda: index.promote_successor(seen=seen),
+        ]
+        for attempt in attempts:
+            with pytest.raises(IndexMismatchError, match="dimension: the settings say 4, it has 3"):
+                attempt()
+
+    def test_what_changed_meanwhile_stops_the_switch(self, index: Index) -> None:
+        put(index, "a", "alpha")
+        seen = index.latest_change()
+        successor = index.open_successor(OTHER)
+        put(successor, "a", "alpha")
+        successor.close()
+        put(index, "b", "beta")
+        assert not index.promote_successor(seen=seen)
+        assert [each.id for each in index.documents()] == ["a", "b"]
+        put(index, "c", "gamma")  # writers are not kept waiting
+        seen = index.latest_change()
+        index.save_conversation("c", "[]")  # no change that the successor lacks
+        successor = index.open_successor(OTHER)
+        put(successor, "b", "beta")
+        put(successor, "c", "gamma")
+        successor.close()
+        assert index.promote_successor(seen=seen)
+
+    def test_it_is_gone_on_with_unless_it_is_of_other_parameters(self, index: Index) -> None:
+        put(index, "a", "alpha")
+        successor = index.open_successor(OTHER)
+        put(successor, "a", "alpha")
+        successor.add_vectors({text_hash("alpha"): unit(0, 0, 1)})
+        successor.close()
+        again = index.open_successor(OTHER)
+        assert (again.stats().documents, again.stats().embedded) == (1, 1)
+        again.close()
+        third = index.open_successor(replace(OTHER, chunk_tokens=64))
+        assert third.stats().documents == 0
+        third.close()
+        index.drop_successor()
+        index.drop_successor()
+        last = index.open_successor(OTHER)
+        assert last.stats().documents == 0
+        last.close()
+        assert [each.text for each in index.document_chunks("a")] == ["alpha"]
+
+    def test_what_is_deleted_is_deleted_there_too(self, index: Index) -> None:
+        put(index, "a", "alpha")
+        put(index, "b", "beta")
+        successor = index.open_successor(OTHER)
+        put(successor, "a", "alpha")
+        index.delete_document("a")
+        index.delete_document("b")  # not there yet
+        assert successor.documents() == []
+        put(successor, "b", "beta")
+        successor.close()
+        index.clear()
+        empty = index.open_successor(OTHER)
+        assert empty.documents() == []
+        empty.close()
+
+    def test_vectors_and_derived_data_are_what_was_stored(self, index: Index) -> None:
+        put(index, "a", "alpha", "beta")
+        embed(index, alpha=(0, 0, 1, 0))
+        assert {key: row.tolist() for key, row in index.document_vectors("a").items()} == {
+            text_hash("alpha"): [0.0, 0.0, 1.0, 0.0]
+        }
+        assert index.document_vectors("none") == {}
+        index.rebuild_derived()
+        index.purge()
+        assert [hit.chunk.text for hit in index.search_legs("beta", None, limit=9).lexical or ()] == ["beta"]

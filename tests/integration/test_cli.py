@@ -249,12 +249,29 @@ def test_a_wrong_setting_exits_with_2_and_names_it(name: str, value: str, said: 
     assert "Traceback" not in done.stderr
 
 
-def test_another_chunk_size_is_refused_until_a_reset(folder: Path) -> None:
+def test_another_chunk_size_is_refused_until_a_rebuild(folder: Path) -> None:
     data("ingest", str(folder))
     other = {"LOCALRAG_CHUNK_TOKENS": "100"}
     refused = run("search", "garage", env=other)
     assert refused.returncode == 2
-    assert "--reset" in refused.stderr
+    assert "localrag embed --rebuild" in refused.stderr
+    done = run("embed", "--rebuild", env=other)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "the index is of these settings now" in done.stderr
+    assert run("search", "garage", env=other).returncode == 0
+    assert run("search", "garage").returncode == 2
+    assert "nothing was left to do" in run("embed", "--rebuild", env=other).stderr
+
+
+def test_a_rebuild_needs_a_library() -> None:
+    done = run("embed", "--rebuild")
+    assert done.returncode == 2
+    assert "localrag ingest PATH" in done.stderr
+
+
+def test_a_reset_takes_another_chunk_size_too(folder: Path) -> None:
+    data("ingest", str(folder))
+    other = {"LOCALRAG_CHUNK_TOKENS": "100"}
     assert data("search", "garage")["hits"]
     assert run("ingest", str(folder), "--reset", "--yes", env=other).returncode == 0
     assert run("search", "garage", env=other).returncode == 0

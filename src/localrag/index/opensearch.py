@@ -9,14 +9,16 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 
-from localrag.errors import LocalRagError
+from localrag.errors import BackendError, BackendTimeout, BackendUnavailable, LocalRagError, NotFoundError
 from localrag.filters import Filter
 from localrag.index.analysis import analysis_version
-from localrag.index.content import checked_vector, checked_vectors
+from localrag.index.content import REBUILD_LEASE, checked_vector, checked_vectors, rebuild_hint
 from localrag.index.opensearch_checks import rewrite_terms, run_checks
+from localrag.index.opensearch_errors import Missing
 from localrag.index.opensearch_http import Http, connect
-from localrag.index.opensearch_notes import Notes
+from localrag.index.opensearch_notes import Kept, Notes
 from localrag.index.opensearch_reads import Reads
 from localrag.index.opensearch_schema import (
     Copies,
@@ -24,6 +26,7 @@ from localrag.index.opensearch_schema import (
     create_content,
     create_state,
     drop_library,
+    drop_next,
     drop_unused,
     mark_analysis,
     point_content_at,
@@ -34,15 +37,15 @@ from localrag.index.opensearch_schema import (
 )
 from localrag.index.opensearch_search import Legs
 from localrag.index.opensearch_state import LibraryState, State
+from localrag.index.opensearch_successor import create_next, switch
 from localrag.index.opensearch_writes import Writes
-from localrag.protocols import Vectors
+from localrag.protocols import Library, Vectors
 from localrag.types import (
     Check,
     Chunk,
     ChunkId,
     Document,
     DocumentId,
-    Failure,
     IndexHeader,
     IndexStats,
     LegResults,
@@ -56,7 +59,7 @@ _LOG = logging.getLogger(__name__)
 _COUNTER_FRESH_S = 1.0
 
 
-class OpenSearchIndex:
+class OpenSearchIndex(Kept):
     """SearchIndex and ConversationStore in OpenSearch; made by `open`."""
 
     def __init__(
@@ -66,17 +69,17 @@ class OpenSearchIndex:
         self._names = names
         self._header = header
         self._copies = copies
-        self._clock = clock
         self._state = State(http, names)
+        super().__init__(Notes(http, names, self._state.settled), clock)
         self._reads = Reads(http, names, self._state)
         self._writes = Writes(
             http, names, self._state, self._reads, published=self._published, require_epoch=self._require_epoch
         )
         self._legs = Legs(http, names, self._state)
-        self._notes = Notes(http, names)
         self._lock = threading.Lock()
         self._counter = (-1, 0.0)
         self._epoch = ""
+        self._borrowed = False  # the connections are another index's, which closes them
 
     @classmethod
     def open(
@@ -180,9 +183,14 @@ class OpenSearchIndex:
         self._writes.update(document)
 
     def delete_document(self, document_id: DocumentId) -> int:
-        return self._writes.delete(document_id)
+        count = self._writes.delete(document_id)
+        if (successor := self._present_successor()) is not None:
+            with suppress(NotFoundError, Missing):  # or it has taken this one's place by now
+                successor.delete_document(document_id)
+        return count
 
     def clear(self) -> None:
+        self.drop_successor()
         drop_unused(self._http, self._names)
         number = 1 + int(self._state.read().epoch)
         fresh = create_content(self._http, self._names, self._header, self._copies, number)
@@ -219,19 +227,17 @@ class OpenSearchIndex:
         self, text: str | None, vector: Vectors | None, *, limit: int, where: Filter | None = None
     ) -> LegResults:
         query = None if vector is None else checked_vector(vector, self._header.model.dimension)
-        legs, totals = self._legs.search(text, query, limit=limit, where=where)
-        self._require_epoch(totals.epoch)
+        try:
+            legs, totals = self._legs.search(text, query, limit=limit, where=where)
+        except (BackendUnavailable, BackendTimeout):
+            raise
+        except BackendError:  # such as a vector of another dimension
+            self._require_epoch(self._state.read().epoch)
+            raise
+        # Its parts may have met either index if one takes the other's place right now.
+        self._require_epoch(self._state.read().epoch if totals.switching else totals.epoch)
         self._seen(totals.changes)
         return legs
-
-    def record_failure(self, failure: Failure) -> None:
-        self._notes.save_failure(failure)
-
-    def failures(self) -> list[Failure]:
-        return self._notes.failures()
-
-    def clear_failure(self, uri: str) -> None:
-        self._notes.delete_failure(uri)
 
     def pending_texts(self, limit: int) -> list[PendingText]:
         return self._reads.pending(limit)
@@ -246,12 +252,6 @@ class OpenSearchIndex:
 
     def document_vectors(self, document_id: DocumentId) -> dict[str, Vectors]:
         return self._reads.document_vectors(document_id)
-
-    def acquire_lease(self, name: str, holder: str, ttl_s: float) -> bool:
-        return self._notes.take_lease(name, holder, now=self._clock(), ttl_s=ttl_s)
-
-    def release_lease(self, name: str, holder: str) -> None:
-        self._notes.drop_lease(name, holder)
 
     def stats(self) -> IndexStats:
         totals = self._legs.totals()
@@ -306,6 +306,26 @@ class OpenSearchIndex:
         self._http.call("POST", f"{content}/_forcemerge", params={"only_expunge_deletes": "true"}, timeout_s=3_600.0)
         return swept
 
+    def latest_change(self) -> int:
+        state = self._state.read()
+        self._require_epoch(state.epoch)
+        return state.changes
+
+    def open_successor(self, header: IndexHeader) -> Library:
+        self.latest_change()
+        if stored_header(self._http, self._names.next) != header:
+            drop_next(self._http, self._names)
+            drop_unused(self._http, self._names)
+            create_next(self._http, self._names, header, self._copies, self._state)
+        return self._successor(header)
+
+    def promote_successor(self, *, seen: int) -> bool:
+        self._require_epoch(self._state.read().epoch)
+        return switch(self._http, self._names, self._state, self._notes, seen)
+
+    def drop_successor(self) -> None:
+        drop_next(self._http, self._names)
+
     def close(self) -> None:
         """Deletes what is hidden long enough, then closes the connections."""
         try:
@@ -314,19 +334,8 @@ class OpenSearchIndex:
             # A server that is gone must not keep the program from ending; the next writer sweeps.
             _LOG.warning("Replaced text is not deleted yet: %s", error)
         finally:
-            self._http.close()
-
-    def save_conversation(self, conversation_id: str, turns_json: str) -> None:
-        self._notes.save_conversation(conversation_id, turns_json, now=self._clock())
-
-    def load_conversation(self, conversation_id: str) -> str | None:
-        return self._notes.load_conversation(conversation_id)
-
-    def delete_conversation(self, conversation_id: str) -> None:
-        self._notes.delete_conversation(conversation_id)
-
-    def conversation_ids(self) -> list[str]:
-        return self._notes.conversation_ids()
+            if not self._borrowed:
+                self._http.close()
 
     def _create_or_verify(self) -> None:
         require_opensearch(self._http)
@@ -337,16 +346,37 @@ class OpenSearchIndex:
             number = int(self._state.read().epoch)
             fresh = create_content(self._http, self._names, self._header, self._copies, number)
             point_content_at(self._http, self._names, fresh)
-        require_header(self._http, self._names, self._header)
+        self._require_header()
         self._epoch = self._state.read().epoch
+        if stored_header(self._http, self._names.next) == self._header:
+            self.drop_successor()  # nobody needs it: the index was reset to its parameters
         if stored_analysis(self._http, self._names) != analysis_version():
             self.rebuild_derived()
 
     def _require_epoch(self, epoch: str) -> None:
         """Nothing, or IndexMismatchError when another process has reset the library to other settings."""
         if epoch != self._epoch:
-            require_header(self._http, self._names, self._header)
+            self._require_header()
             self._epoch = epoch
+
+    def _require_header(self) -> None:
+        def hint() -> str:
+            begun = stored_header(self._http, self._names.next) == self._header
+            running = begun and self._notes.lease_is_held(REBUILD_LEASE, self._clock())
+            return rebuild_hint(begun=begun, running=running)
+
+        require_header(self._http, self._names, self._header, hint)
+
+    def _present_successor(self) -> OpenSearchIndex | None:
+        """The index that is being built beside this one."""
+        header = stored_header(self._http, self._names.next)
+        return None if header is None else self._successor(header)
+
+    def _successor(self, header: IndexHeader) -> OpenSearchIndex:
+        made = OpenSearchIndex(self._http, self._names.next, header, self._copies, clock=self._clock)
+        made._borrowed = True
+        made._epoch = made._state.read().epoch
+        return made
 
     def _published(self, state: LibraryState) -> None:
         self._seen(state.changes)

@@ -3,6 +3,8 @@
     {name}-content  alias of {name}-content-000001, …  documents, pages and chunks, with text and vectors
     {name}-state    alias of {name}-state-000001       the library's state, failures, leases, conversations
 
+An index that is being built beside it for other parameters has the next number, and aliases that end in `-next`.
+
 All of a document lives in one index and, by routing, in one shard. Text is indexed as the terms of our own analyser,
 not by the engine's language analysers: a search then means the same in every backend (the contract tests compare
 scores), one field serves every language and script, and the index holds each text once.
@@ -10,14 +12,21 @@ scores), one field serves every language and script, and the index holds each te
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from localrag.errors import IndexMismatchError, SettingsError
 from localrag.index import bm25
 from localrag.index.analysis import analysis_version
-from localrag.index.content import REINGEST_HINT, header_from_json, header_json, require_same_header
-from localrag.index.opensearch_errors import Exists
+from localrag.index.content import (
+    REINGEST_HINT,
+    header_from_json,
+    header_json,
+    rebuild_hint,
+    require_same_header,
+)
+from localrag.index.opensearch_errors import Exists, Missing
 from localrag.index.opensearch_http import Http, Json
 from localrag.types import IndexHeader
 
@@ -32,23 +41,29 @@ _NUMBERS = ("position", "text_order", "length", "chunk_count", "indexed_at")
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What the indices of one library are called."""
+    """What the indices of one library are called; `ending` tells those that are being built from those in use."""
 
     name: str
+    ending: str = ""
 
     @property
     def content(self) -> str:
         """The alias that is read and written."""
-        return f"{self.name}-content"
+        return f"{self.name}-content{self.ending}"
 
     @property
     def state(self) -> str:
         """The alias that is read and written."""
-        return f"{self.name}-state"
+        return f"{self.name}-state{self.ending}"
 
-    def physical(self, alias: str, number: int) -> str:
-        """The index behind the alias."""
-        return f"{alias}-{number:06d}"
+    @property
+    def next(self) -> Names:
+        """The names of the indices that are being built beside these."""
+        return Names(self.name, "-next")
+
+    def physical(self, kind: str, number: int) -> str:
+        """The index behind the alias of `content` or `state`."""
+        return f"{self.name}-{kind}-{number:06d}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,11 +117,11 @@ def stored_header(http: Http, names: Names) -> IndexHeader | None:
     return header_from_json(meta["header"])
 
 
-def require_header(http: Http, names: Names, expected: IndexHeader) -> None:
-    """Nothing, or IndexMismatchError naming every difference from the stored header."""
+def require_header(http: Http, names: Names, expected: IndexHeader, hint: Callable[[], str] = rebuild_hint) -> None:
+    """Nothing, or IndexMismatchError naming every difference from the stored header, and `hint`."""
     found = stored_header(http, names)
     if found is not None:
-        require_same_header(f"The index {names.content} at {http.url}", expected, found)
+        require_same_header(f"The index {names.content} at {http.url}", expected, found, hint)
 
 
 def stored_analysis(http: Http, names: Names) -> str:
@@ -120,12 +135,12 @@ def mark_analysis(http: Http, names: Names, header: IndexHeader) -> None:
     http.call("PUT", f"/{names.content}/_mapping", body={"_meta": _meta(header)})
 
 
-def create_state(http: Http, names: Names, copies: Copies) -> None:
+def create_state(http: Http, names: Names, copies: Copies, number: int = 1) -> None:
     """The state index, when there is none yet."""
     settings = {"number_of_shards": 1, "number_of_replicas": copies.replicas, "refresh_interval": -1}
     mappings = {"dynamic": False, "properties": {"kind": {"type": "keyword"}}}
     body = {"settings": settings, "mappings": mappings, "aliases": {names.state: {}}}
-    _create(http, names.physical(names.state, 1), body)
+    _create(http, names.physical("state", number), body)
 
 
 def create_content(http: Http, names: Names, header: IndexHeader, copies: Copies, number: int) -> str:
@@ -142,10 +157,10 @@ def create_content(http: Http, names: Names, header: IndexHeader, copies: Copies
     # The template keeps indices that others make under this pattern, a restore or a reindex, of the same mapping.
     http.call(
         "PUT",
-        f"/_index_template/{names.content}",
-        body={"index_patterns": [f"{names.content}-*"], "priority": 500, "template": template},
+        f"/_index_template/{names.name}-content",
+        body={"index_patterns": [f"{names.name}-content-*"], "priority": 500, "template": template},
     )
-    name = names.physical(names.content, number)
+    name = names.physical("content", number)
     _create(http, name, template)
     return name
 
@@ -183,6 +198,26 @@ def _content_mappings(header: IndexHeader) -> Json:
         "method": {"name": "hnsw", "space_type": "cosinesimil", "engine": "lucene"},
     }
     properties: dict[str, Any] = {
+def marker(names: Names, token: str) -> str:
+    """An alias that the switch to another index takes along, and cannot happen without."""
+    return f"{names.name}-switch-{token}"
+
+
+def call_off(http: Http, names: Names, token: str) -> None:
+    """Makes sure that the switch of this token does not happen any more, if it has not yet."""
+    try:
+        http.call("DELETE", f"/{names.name}-content-*/_alias/{marker(names, token)}")
+    except Missing:
+        return  # it has happened, or was called off
+
+
+def drop_next(http: Http, names: Names) -> None:
+    """Deletes the indices that are being built beside those in use."""
+    for alias in (names.next.content, names.next.state):
+        for physical in http.get(f"/_alias/{alias}") or {}:
+            http.call("DELETE", f"/{physical}", params={"ignore_unavailable": "true"})
+
+
         **{field: {"type": "keyword"} for field in (*_KEYWORDS, *_FILTERS)},
         **{field: {"type": "long"} for field in _NUMBERS},
         "embedded": {"type": "boolean"},

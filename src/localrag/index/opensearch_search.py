@@ -47,6 +47,7 @@ class Totals:
     terms: int
     embedded: int
     languages: frozenset[str]
+    switching: bool
 
     @property
     def vectors_ready(self) -> float:
@@ -113,7 +114,7 @@ class Legs:
         return LegResults(lexical=lexical, vector=nearest, vectors_ready=totals.vectors_ready), totals
 
     def _totals_queries(self) -> list[tuple[str, Json]]:
-        state = {"query": {"ids": {"values": [LIBRARY]}}, "_source": ["changes", "epoch"]}
+        state = {"query": {"ids": {"values": [LIBRARY]}}, "_source": ["changes", "epoch", "switching"]}
         library = {
             "query": {"bool": {"filter": self.chunks()}},
             "size": 0,
@@ -190,6 +191,7 @@ def _totals(answers: Sequence[Json]) -> Totals:
         terms=int(aggregations["terms"]["value"]),
         embedded=aggregations["embedded"]["doc_count"],
         languages=frozenset(bucket["key"] for bucket in aggregations["languages"]["buckets"]),
+        switching="switching" in state,
     )
 
 

@@ -21,10 +21,12 @@ from dataclasses import dataclass
 from localrag.errors import NotFoundError
 from localrag.index.opensearch_errors import Conflict, kept_changing
 from localrag.index.opensearch_http import Http, Json
-from localrag.index.opensearch_schema import LIBRARY, Names
+from localrag.index.opensearch_schema import LIBRARY, Names, call_off
 
 # How long a search may be between reading the list and reading the chunks.
 GRACE_S = 2.0
+# Longer than a switch to another index takes, from the word to the writers on.
+SWITCH_S = 60.0
 # A writer that has said nothing for so long is gone; it says something before every bulk request.
 ABANDONED_S = 600.0
 HEARTBEAT_S = 30.0
@@ -53,7 +55,15 @@ _NEW_EPOCH = """
 ctx._source.epoch = params.epoch;
 ctx._source.hidden = [];
 ctx._source.changes += 1;
+ctx._source.remove('switching');
 """
+_SWITCHING = """
+if (ctx._source.changes != params.changes) { ctx.op = 'none'; } else { ctx._source.switching = params.token; }
+"""
+_NOT_SWITCHING = """
+if (ctx._source.switching == params.token) { ctx._source.remove('switching'); } else { ctx.op = 'none'; }
+"""
+_GO_ON_FROM = "ctx._source.changes = (long) Math.max(ctx._source.changes, params.changes) + 1;"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +81,17 @@ class Hidden:
 
 @dataclass(frozen=True, slots=True)
 class LibraryState:
-    """The state as it was read, with what a write needs that must not overtake another."""
+    """The state as it was read, with what a write needs that must not overtake another.
+
+    `switching`: another index is about to take this one's place, and nothing is to change until it has; else empty.
+    """
 
     epoch: str
     sequence: int
     changes: int
     hidden: tuple[Hidden, ...]
     place: tuple[int, int]
+    switching: str = ""
 
     @property
     def hidden_versions(self) -> list[str]:
@@ -95,10 +109,10 @@ class State:
         self._names = names
         self._sleep = sleep
 
-    def create(self) -> None:
+    def create(self, epoch: str = "1") -> None:
         """The state of an empty library, when there is none."""
         # Counting from the clock keeps counters of a library and of its successor under the same name apart.
-        fresh = {"kind": LIBRARY, "epoch": "1", "sequence": 0, "changes": _milliseconds(), "hidden": []}
+        fresh = {"kind": LIBRARY, "epoch": epoch, "sequence": 0, "changes": _milliseconds(), "hidden": []}
         try:
             self._http.call("PUT", self._path, params={"op_type": "create", "refresh": "true"}, body=fresh)
         except Conflict:
@@ -159,11 +173,36 @@ class State:
         """From here on nothing that was stored before is seen."""
         return self._update(_NEW_EPOCH, {"epoch": epoch})
 
+    def switching(self, token: str, changes: int) -> bool:
+        """Has all writers wait for the switch to another index; false when there were changes after `changes`."""
+        return self._update(_SWITCHING, {"token": token, "changes": changes}).switching == token
+
+    def not_switching(self, token: str) -> None:
+        """Lets the writers go on."""
+        self._update(_NOT_SWITCHING, {"token": token})
+
+    def go_on_from(self, changes: int) -> None:
+        """Counts on from there, if it is more than was counted here."""
+        self._update(_GO_ON_FROM, {"changes": changes})
+
+    def settled(self) -> LibraryState:
+        """The state once no switch to another index is about to happen.
+
+        Who switches and is killed keeps writers waiting for some seconds: then the switch is called off.
+        """
+        deadline = time.monotonic() + SWITCH_S
+        while (state := self.read()).switching:
+            if time.monotonic() > deadline:
+                call_off(self._http, self._names, state.switching)
+                self.not_switching(state.switching)
+            self._sleep(0.1)
+        return state
+
     def deciding(self, decide: Callable[[LibraryState], LibraryState]) -> LibraryState:
         """What `decide` gives once no other writer comes in between; it is called again after each that does."""
         for _ in range(_TRIES):
             try:
-                return decide(self.read())
+                return decide(self.settled())
             except Conflict:
                 self._sleep(random.uniform(0.0, 0.02))
         raise kept_changing(self._http.url)
@@ -190,7 +229,8 @@ def no_such_document(document_id: str) -> NotFoundError:
 
 def _state(source: Json, place: tuple[int, int]) -> LibraryState:
     hidden = (Hidden(each["version"], each["at"] / 1000, each["writing"]) for each in source["hidden"])
-    return LibraryState(source["epoch"], source["sequence"], source["changes"], tuple(hidden), place)
+    switching = source.get("switching", "")
+    return LibraryState(source["epoch"], source["sequence"], source["changes"], tuple(hidden), place, switching)
 
 
 def _milliseconds() -> int:

@@ -209,7 +209,7 @@ class Writes:
         self, document_id: DocumentId, stamp: Stamp, replaces: str | None, begun: LibraryState, present: Present
     ) -> LibraryState | None:
         """The state with the version published; None when it is to be written anew."""
-        if replaces is None or list(present) == [replaces]:
+        if not begun.switching and (replaces is None or list(present) == [replaces]):
             with suppress(Conflict):  # most often nobody else has written since
                 return self._state.change(begun, shown=[stamp.version], hidden=list(present))
 
