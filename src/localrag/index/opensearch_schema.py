@@ -181,23 +181,6 @@ def drop_unused(http: Http, names: Names) -> None:
             http.call("DELETE", f"/{name}")
 
 
-def drop_library(http: Http, names: Names) -> None:
-    """Deletes all indices of the library and its template, if they are ours."""
-    stored_header(http, names)
-    indices = http.get(f"/{names.content}-*,{names.state}-*/_alias") or {}
-    if indices:
-        http.call("DELETE", f"/{','.join(indices)}")
-    if http.get(f"/_index_template/{names.content}"):
-        http.call("DELETE", f"/_index_template/{names.content}")
-
-
-def _content_mappings(header: IndexHeader) -> Json:
-    vector = {
-        "type": "knn_vector",
-        "dimension": header.model.dimension,
-        "method": {"name": "hnsw", "space_type": "cosinesimil", "engine": "lucene"},
-    }
-    properties: dict[str, Any] = {
 def marker(names: Names, token: str) -> str:
     """An alias that the switch to another index takes along, and cannot happen without."""
     return f"{names.name}-switch-{token}"
@@ -218,6 +201,23 @@ def drop_next(http: Http, names: Names) -> None:
             http.call("DELETE", f"/{physical}", params={"ignore_unavailable": "true"})
 
 
+def drop_library(http: Http, names: Names) -> None:
+    """Deletes all indices of the library and its template, if they are ours."""
+    stored_header(http, names)
+    indices = http.get(f"/{names.content}-*,{names.state}-*/_alias") or {}
+    if indices:
+        http.call("DELETE", f"/{','.join(indices)}")
+    if http.get(f"/_index_template/{names.content}"):
+        http.call("DELETE", f"/_index_template/{names.content}")
+
+
+def _content_mappings(header: IndexHeader) -> Json:
+    vector = {
+        "type": "knn_vector",
+        "dimension": header.model.dimension,
+        "method": {"name": "hnsw", "space_type": "cosinesimil", "engine": "lucene"},
+    }
+    properties: dict[str, Any] = {
         **{field: {"type": "keyword"} for field in (*_KEYWORDS, *_FILTERS)},
         **{field: {"type": "long"} for field in _NUMBERS},
         "embedded": {"type": "boolean"},
