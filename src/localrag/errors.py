@@ -2,6 +2,7 @@
 
     LocalRagError
     ├── SettingsError                a setting is wrong (no retry)
+    ├── LabelError                   a tag or collection that cannot be used (no retry)
     ├── DocumentError                one file failed; the batch goes on
     │   ├── UnsupportedDocument      no parser for this type
     │   ├── UnreadableDocument       corrupt, truncated, or no permission
@@ -50,6 +51,12 @@ class SettingsError(LocalRagError):
     """A setting has a value that cannot be used."""
 
     kind = "settings"
+
+
+class LabelError(LocalRagError):
+    """A tag or a collection is not written as one."""
+
+    kind = "label"
 
 
 class DocumentError(LocalRagError):

@@ -51,13 +51,28 @@ def test_an_output_that_is_full_is_one_clear_message(note: Path) -> None:
     assert (done.returncode, done.stderr) == (2, b"error: The output cannot be written: No space left on device.\n")
 
 
+@pytest.mark.skipif(os.name == "nt", reason="pipes end otherwise there")
+@pytest.mark.parametrize("command", [["show", "long.md"], ["documents"]])
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path, command: list[str]) -> None:
+    # More than a pipe holds (64 KiB), so that the writer is still at it when the reader goes.
+    (tmp_path / "long.md").write_text("One line of the long text.\n" * 20_000, encoding="utf-8")
+    assert run("ingest", str(tmp_path)).returncode == 0
+    with subprocess.Popen(
+        [sys.executable, "-m", "localrag", *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout
+        assert process.stderr
+        process.stdout.close()
+        assert (process.stderr.read(), process.wait(timeout=60)) == (b"", 0)
+
+
 @pytest.mark.skipif(os.name == "nt", reason="arguments are Unicode there")
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
         ([b"show", b"\xff"], 2, "No document is called �"),
-        ([b"search", b"x", b"--tag", b"\xff=1"], 2, "not UTF-8"),
-        ([b"search", b"x", b"--collection", b"\xff"], 2, "not UTF-8"),
+        ([b"search", b"x", b"--tag", b"\xff=1"], 2, "broken text"),
+        ([b"search", b"x", b"--collection", b"\xff"], 2, "broken text"),
         ([b"search", b"\xff"], 0, "The library is empty"),
     ],
 )

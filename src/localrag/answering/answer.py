@@ -165,7 +165,7 @@ class Answerer:
             asked,
             text=grounded.text,
             citations=grounded.citations,
-            confidence=judge(signals),
+            confidence=judge(signals, complete=not notice),
             mode="llm",
             model=model,
             unsupported=grounded.unsupported,

@@ -33,15 +33,17 @@ class Signals:
         return _VERIFIED * self.verified + _COVERAGE * self.coverage + _AGREEMENT * self.agreement
 
 
-def judge(signals: Signals) -> Confidence:
+def judge(signals: Signals, *, complete: bool = True) -> Confidence:
     """`high` from 0.75, `medium` from 0.5, else `low`; nothing verified is `low`, whatever else agrees.
+
+    An answer that was cut short is never `high`: what is missing may be what was asked for.
 
     With no claim unsupported, `high` asks for three fifths of the question's words in the sources, or for both legs
     to agree on them: 0.6 + 0.25 * 0.6 = 0.6 + 0.15 = 0.75.
     """
     if signals.verified == 0:
         return "low"
-    if signals.score >= HIGH:
+    if complete and signals.score >= HIGH:
         return "high"
     return "medium" if signals.score >= MEDIUM else "low"
 

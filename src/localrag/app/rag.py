@@ -20,6 +20,7 @@ from localrag.library.catalog import Catalog, Deletion
 from localrag.library.embedding_queue import EmbeddingQueue, EmbedProgress
 from localrag.library.files import discover, document_id, file_uri, printable, upload_uri, write_atomically
 from localrag.library.ingest import FileSource, Ingestor, Outcome, display_name
+from localrag.library.labels import checked_collection, checked_tags
 from localrag.library.markdown_files import MarkdownFiles
 from localrag.parsing.isolated import IsolatedParser
 from localrag.protocols import LLM, Embedder, Library, PagePicture
@@ -161,6 +162,8 @@ class RAG:
         vectors are made. Cancelled or killed, what was done stays, and the next call goes on from there.
         """
         started = datetime.now(UTC)
+        tags = None if tags is None else checked_tags(tags)
+        collection = None if collection is None else checked_collection(collection)
         self._markdown.sweep({document.content_hash for document in self._index.documents()})
 
         def take(path: Path, error: DocumentError | None) -> Outcome | None:
@@ -199,8 +202,8 @@ class RAG:
             path=self._uploads / hashlib.sha256(content).hexdigest(),
             uri=upload_uri(shown),
             name=shown,
-            tags=tags,
-            collection=collection,
+            tags=None if tags is None else checked_tags(tags),
+            collection=None if collection is None else checked_collection(collection),
         )
         if not content:
             error = EmptyDocument(f"{shown} is empty (0 bytes).", path=shown, hint="Check the original.")
@@ -434,9 +437,9 @@ class RAG:
     def _where(self, scope: Scope | None) -> Filter | None:
         if scope is None:
             return None
-        parts: list[Filter | None] = [TagIs(key, value) for key, value in (scope.tags or {}).items()]
+        parts: list[Filter | None] = [TagIs(key, value) for key, value in checked_tags(scope.tags or {}).items()]
         if scope.collection is not None:
-            parts.append(InCollection(scope.collection))
+            parts.append(InCollection(checked_collection(scope.collection)))
         if scope.documents:
             parts.append(DocumentIn(self._catalog.ids(scope.documents)))
         return all_of(parts)

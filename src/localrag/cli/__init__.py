@@ -15,11 +15,13 @@ def main() -> None:
     """Runs `localrag` with the arguments of the process."""
     # We have no plug-ins for pydantic, and to look for some reads the metadata of every package installed.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    from localrag.cli.commands import app  # deferred: typer and rich take 0.2 s, and `import localrag.cli` is free
-
     _make_writable()
     try:
+        from localrag.cli.commands import app  # deferred: typer takes 0.1 s, and `import localrag.cli` is free
+
         app(prog_name="localrag")
+    except KeyboardInterrupt:  # before a command has begun
+        raise SystemExit(130) from None
     except UnicodeEncodeError as error:
         if not any("\ud800" <= char <= "\udfff" for argument in sys.argv for char in argument):
             raise

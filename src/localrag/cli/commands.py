@@ -82,9 +82,9 @@ def _tags(values: list[str] | None) -> dict[str, str]:
     pairs = {}
     for value in values or []:
         key, equals, content = value.partition("=")
-        if not key.strip() or not equals:
+        if not equals:
             raise SettingsError(f"--tag {value} is not of the form K=V.", hint="Write it as --tag year=2026.")
-        pairs[key.strip()] = content.strip()
+        pairs[key] = content
     return pairs
 
 
@@ -179,10 +179,12 @@ def documents(as_json: AsJson = False) -> None:
 
     with _library() as rag:
         items = rag.documents()
-    if as_json:
-        output.emit_json([views.document_json(item) for item in items])
-    else:
-        output.documents(items)
+    with _exit_on_error():
+        if as_json:
+            output.emit_json([views.document_json(item) for item in items])
+        else:
+            output.documents(items)
+        sys.stdout.flush()
 
 
 @app.command()
@@ -281,9 +283,11 @@ def show(
         pages = rag.pages(found.id) if page is None else rag.pages_numbered(found.id, page)
         if not pages:
             raise NotFoundError(f"{found.name} has no page {page}.", hint=f"It has {found.page_count}.")
-    for item in pages:
-        sys.stdout.write(f"{output.clean(cite(found.name, item.number, item.label))}\n\n")
-        sys.stdout.write(output.clean(item.markdown).rstrip() + "\n\n")
+    with _exit_on_error():
+        for item in pages:
+            sys.stdout.write(f"{output.clean(cite(found.name, item.number, item.label))}\n\n")
+            sys.stdout.write(output.clean(item.markdown).rstrip() + "\n\n")
+        sys.stdout.flush()
 
 
 @app.command()

@@ -42,8 +42,14 @@ _UNBOUNDED = 100_000
 """Columns of a terminal that nothing needs."""
 
 
+class _Console(Console):
+    def on_broken_pipe(self) -> None:
+        """The reader went away (`| head`), which is no error; Rich would exit with 1."""
+        raise BrokenPipeError
+
+
 def _stdout() -> Console:
-    return Console(highlight=False, markup=False, soft_wrap=True)
+    return _Console(highlight=False, markup=False, soft_wrap=True)
 
 
 def _stderr() -> Console:
@@ -183,12 +189,12 @@ def deletions(items: Iterable[Deletion]) -> None:
 
 
 def checks(items: Sequence[Check]) -> None:
-    """OK and FAIL lines with what to do."""
+    """OK and FAIL lines with what to do; what works may have something to be done too."""
     console = _stdout()
     for item in items:
         mark = ("OK   ", "green") if item.ok else ("FAIL ", "bold red")
         console.print(Text.assemble(mark, (f"{clean(item.name)}: ", "bold"), clean(item.detail)))
-        if item.hint and not item.ok:
+        if item.hint:
             console.print(f"       {clean(item.hint)}")
 
 

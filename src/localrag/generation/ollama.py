@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -48,6 +49,7 @@ class OllamaLLM:
         keep_alive: str = "10m",
     ) -> None:
         self._host = host
+        self._shown = _without_password(host)
         self._model = model
         self._timeout_s = timeout_s
         self._num_gpu = num_gpu
@@ -82,7 +84,7 @@ class OllamaLLM:
             problem = self._translated(error)
             return [Check(name=SERVICE, ok=False, detail=problem.message, hint=problem.hint), *self._locality()]
         return [
-            Check(name=SERVICE, ok=True, detail=f"Version {version} answers at {self._host}."),
+            Check(name=SERVICE, ok=True, detail=f"Version {version} answers at {self._shown}."),
             self._model_check(installed),
             *self._locality(),
         ]
@@ -107,15 +109,15 @@ class OllamaLLM:
         )
         for count, part in enumerate(_checked(parts), start=1):
             if count > most:
-                raise self._failed(f"{SERVICE} at {self._host} did not stop after {generation.max_tokens} tokens.")
+                raise self._failed(f"{SERVICE} at {self._shown} did not stop after {generation.max_tokens} tokens.")
             finished = finished or bool(part.done)
             if part.message.content:
                 yield part.message.content
         if not finished:
             raise BackendError(
-                f"{SERVICE} at {self._host} ended the reply before it was complete.",
+                f"{SERVICE} at {self._shown} ended the reply before it was complete.",
                 service=SERVICE,
-                url=self._host,
+                url=self._shown,
                 hint="Ask again; the log of `ollama serve` says more.",
             )
 
@@ -194,34 +196,34 @@ class OllamaLLM:
                 return self._model_missing()
             case ollama.ResponseError():
                 status = f" (status {error.status_code})" if error.status_code > 0 else ""
-                return self._failed(f"{SERVICE} at {self._host} reports: {error.error}{status}")
+                return self._failed(f"{SERVICE} at {self._shown} reports: {error.error}{status}")
             case httpx.ConnectError() | httpx.ConnectTimeout() | ConnectionError():
                 return BackendUnavailable(
-                    f"{SERVICE} is not running at {self._host}.",
+                    f"{SERVICE} is not running at {self._shown}.",
                     service=SERVICE,
-                    url=self._host,
+                    url=self._shown,
                     hint="Start it with: ollama serve",
                 )
             case httpx.TimeoutException():
                 return BackendTimeout(
-                    f"{SERVICE} at {self._host} was silent for {self._timeout_s:g} s.",
+                    f"{SERVICE} at {self._shown} was silent for {self._timeout_s:g} s.",
                     service=SERVICE,
-                    url=self._host,
+                    url=self._shown,
                     hint="Set LOCALRAG_LLM_TIMEOUT_S higher (0 = no limit), or choose a smaller model.",
                 )
             case _:
                 reason = str(error) or type(error).__name__
-                return self._failed(f"{SERVICE} at {self._host} failed: {reason}")
+                return self._failed(f"{SERVICE} at {self._shown} failed: {reason}")
 
     def _failed(self, message: str) -> BackendError:
         hint = "Ask again; the log of `ollama serve` says more."
-        return BackendError(message, service=SERVICE, url=self._host, hint=hint)
+        return BackendError(message, service=SERVICE, url=self._shown, hint=hint)
 
     def _model_missing(self) -> ModelMissing:
         return ModelMissing(
-            f"{SERVICE} at {self._host} does not have the model {self._model}.",
+            f"{SERVICE} at {self._shown} does not have the model {self._model}.",
             service=SERVICE,
-            url=self._host,
+            url=self._shown,
             hint=f"Get it with: ollama pull {self._model}",
         )
 
@@ -258,6 +260,10 @@ def _names_missing_model(message: str) -> bool:
 def _with_tag(model: str) -> str:
     """The name as Ollama lists it: `llama3` is `llama3:latest`; a registry's port is no tag."""
     return model if ":" in model.rpartition("/")[2] else f"{model}:latest"
+
+
+def _without_password(url: str) -> str:
+    return re.sub(r"(//[^/@:]*):[^/]*@", r"\1:…@", url)
 
 
 def _is_loopback(hostname: str) -> bool:

@@ -29,6 +29,11 @@ def test_the_score_is_the_weighted_sum(verified: float, coverage: float, both: f
     assert judge(signals) == word
 
 
+def test_an_answer_that_was_cut_short_is_at_most_medium() -> None:
+    assert judge(Signals(verified=1, coverage=1, agreement=1), complete=False) == "medium"
+    assert judge(Signals(verified=0, coverage=1, agreement=1), complete=False) == "low"
+
+
 def test_quotes_are_at_most_medium() -> None:
     assert judge_extract(Signals(verified=1, coverage=1, agreement=1)) == "medium"
     assert judge_extract(Signals(verified=0, coverage=1, agreement=1)) == "low"

@@ -191,6 +191,15 @@ def test_another_status_keeps_the_servers_words(script: Script) -> None:
     assert type(caught.value) is BackendError
 
 
+def test_a_password_in_the_address_is_in_no_message() -> None:
+    llm = OllamaLLM(host="http://me:secret@127.0.0.1:1", model="m")
+    with pytest.raises(BackendUnavailable) as caught:
+        list(llm.stream(ASKED, SMALL))
+    told = [str(caught.value), caught.value.url, *(f"{check.detail} {check.hint}" for check in llm.check())]
+    assert "secret" not in " ".join(told)
+    assert "http://me:…@127.0.0.1:1" in caught.value.message
+
+
 @pytest.mark.parametrize("silent_line", [0, 1])
 def test_silence_before_or_between_tokens_is_a_timeout(script: Script, silent_line: int) -> None:
     script.lines = [part("It is "), part("25", done=True)]
