@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -12,11 +12,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from localrag.app import RAG
-from localrag.errors import BackendUnavailable, IndexMismatchError
-from localrag.settings import load_settings
+from localrag.errors import BackendUnavailable, IndexMismatchError, StorageFullError
+from localrag.library.rebuilding import RebuildProgress
+from localrag.settings import Settings, load_settings
 from localrag.testing import HashEmbedder, ScriptedLLM
 from localrag.types import Check, Message
-from localrag.ui import conversation, session
+from localrag.ui import conversation, rebuilding, session
 from localrag.ui.samples import sample_files
 from localrag.ui.welcome import setting_rows
 
@@ -164,7 +165,7 @@ def test_the_sample_button_loads_the_samples_once(make_app: MakeApp, tmp_path: P
 def test_a_library_that_cannot_be_opened_is_explained(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
     app = make_app()
 
-    def refuse() -> RAG:
+    def refuse(**_: object) -> RAG:
         raise IndexMismatchError("Built with another model.", expected="a", found="b", hint="Run `localrag ingest X`.")
 
     monkeypatch.setattr(RAG, "open", refuse)
@@ -173,6 +174,45 @@ def test_a_library_that_cannot_be_opened_is_explained(make_app: MakeApp, monkeyp
         assert [title.value for title in tab.title] == ["The library cannot be opened"]
         assert "Built with another model." in tab.error[0].value
         assert "`localrag ingest X`" in tab.error[0].value
+        assert not tab.button
+
+
+def test_a_library_of_other_settings_is_rebuilt_by_a_click(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = make_app(lease=LEASE)
+    done: list[str] = []
+
+    def opened(**_: object) -> RAG:
+        if done:
+            return app.rag
+        raise IndexMismatchError("Built with m.", expected="a", found="b", hint="Run `localrag X`.", can_rebuild=True)
+
+    def rebuild(settings: Settings, on_progress: Callable[[RebuildProgress], None]) -> None:
+        if not app.tab.error or "The disk is full." not in app.tab.error[-1].value:
+            raise StorageFullError("The disk is full.", hint="Free some.")
+        on_progress(RebuildProgress(stage="cutting", done=1, total=4))
+        done.append(settings.embedding_model)
+
+    monkeypatch.setattr(RAG, "open", opened)
+    monkeypatch.setattr("localrag.ui.rebuilding.rebuild_library", rebuild)
+    session._opened.clear()
+    tab = app.open()
+    assert [title.value for title in tab.title] == ["The library cannot be opened"]
+    tab.button[0].click().run()
+    assert ["Built with m." in tab.error[0].value, "The disk is full." in tab.error[1].value] == [True, True]
+    tab.button[0].click().run()
+    assert not tab.exception
+    assert [title.value for title in tab.title] == ["localrag"]
+    assert done == ["bge-small-en-v1.5"]
+
+
+def test_a_rebuild_is_told_in_words() -> None:
+    state = RebuildProgress(stage="embedding", done=1_200, total=4_000, seconds_left=140.0)
+    assert (rebuilding.share(state), rebuilding.text(state)) == (0.3, "Making vectors: 1,200 of 4,000, 2 min 20 s left")
+    waiting = RebuildProgress(stage="waiting")
+    assert (rebuilding.share(waiting), rebuilding.text(waiting)) == (
+        0.0,
+        "Waiting for a rebuild in another window or terminal",
+    )
 
 
 # --------------------------------------------------------------------------------- Upload

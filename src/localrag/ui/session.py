@@ -9,8 +9,8 @@ from pathlib import Path
 import streamlit as st
 
 from localrag.app import RAG
-from localrag.errors import LocalRagError
-from localrag.ui import theme
+from localrag.errors import IndexMismatchError, LocalRagError
+from localrag.ui import rebuilding, theme
 from localrag.ui.notices import show_error
 from localrag.ui.probe import Probe
 from localrag.ui.worker import LibraryWorker
@@ -59,4 +59,6 @@ def open_session(samples: Path) -> Session:
         st.title("The library cannot be opened", anchor=False)
         show_error(error)
         st.caption("Nothing was changed. Once it is mended, reload this page.")
+        if isinstance(error, IndexMismatchError) and error.can_rebuild:
+            rebuilding.offer()
         st.stop()
