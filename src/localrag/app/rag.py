@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Self
 from localrag.app import wiring
 from localrag.errors import DocumentError, EmptyDocument
 from localrag.filters import DocumentIn, Filter, InCollection, TagIs, all_of
+from localrag.index.sqlite_successor import files_beside
 from localrag.library.catalog import Catalog, Deletion
 from localrag.library.embedding_queue import EmbeddingQueue, EmbedProgress
 from localrag.library.files import discover, document_id, file_uri, printable, upload_uri, write_atomically
@@ -424,7 +425,7 @@ class RAG:
         own = {folder / name for name in ("uploads", "markdown", "models")}
         scheme, _, index = self.settings.resolved_index_url.partition(":///")
         if scheme == "sqlite":
-            own |= {Path(index + ending) for ending in ("", "-wal", "-shm", "-journal")}
+            own |= set(files_beside(Path(index)))
         return {path.resolve() for path in own}
 
     def _query(self, text: str, top_k: int | None, semantic: float | None) -> Query:

@@ -379,8 +379,8 @@ def models_pull(
 
     with _exit_on_error():
         pulled = pull(load_settings(), name)
-    output.say(f"{pulled} is here. Use it with LOCALRAG_EMBEDDING_MODEL={pulled} and re-index:")
-    output.say("  localrag ingest PATH... --reset --yes")
+    output.say(f"{pulled} is here. Set LOCALRAG_EMBEDDING_MODEL={pulled}; a library that is there then needs:")
+    output.say("  localrag embed --rebuild")
 
 
 @app.command()
