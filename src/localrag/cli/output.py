@@ -91,8 +91,13 @@ def outcome(result: Outcome) -> None:
     if result.error is not None:
         line.append(f"  [{result.error.kind}] {clean(result.error.message)} {clean(result.error.hint)}")
     console.print(line)
-    for warning in result.warnings:
-        console.print(f"         note: {clean(warning)}")
+    notes(result.warnings, indent=9)
+
+
+def notes(warnings: Iterable[str], *, indent: int = 0) -> None:
+    """What was not read of a file, or was read another way than it is shown, one a line on stderr."""
+    for warning in warnings:
+        _stderr().print(f"{' ' * indent}note: {clean(warning)}")
 
 
 def ranking(result: Ranking) -> None:

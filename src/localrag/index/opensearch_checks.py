@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from localrag.errors import LocalRagError
 from localrag.index.content import chunk_terms
 from localrag.index.opensearch_entries import chunk_of, routing, term_fields
-from localrag.index.opensearch_errors import SERVICE
+from localrag.index.opensearch_errors import SERVICE, SPACE_HINT
 from localrag.index.opensearch_filters import Query
 from localrag.index.opensearch_http import Action, Http
 from localrag.index.opensearch_reads import Reads
@@ -25,6 +25,7 @@ def run_checks(http: Http, names: Names, state: State, reads: Reads, *, deep: bo
     checks: list[Check] = []
     try:
         checks.append(_health(http, names, http.silent()))
+        checks.extend(_blocks(http, names))
         checks.extend(_counts(reads, deep=deep))
         checks.append(_hidden(http, names, state))
     except LocalRagError as error:
@@ -63,6 +64,17 @@ def _health(http: Http, names: Names, silent: list[str]) -> Check:
         f'keep no copies: `PUT /{names.content},{names.state}/_settings {{"index.number_of_replicas": 0}}`.',
     }.get(status, "Part of the library cannot be read: start the missing nodes. What is stored on them is not lost.")
     return Check(name="index", ok=status != "red", detail=detail, hint=hint)
+
+
+def _blocks(http: Http, names: Names) -> Iterator[Check]:
+    """A failed check for each index that takes no writes: OpenSearch sets the block itself when its disk is full."""
+    found = http.call("GET", f"/{names.content},{names.state}/_settings", params={"flat_settings": "true"})
+    for name, told in sorted(found.items()):
+        blocks = sorted(
+            key for key, value in told["settings"].items() if key.startswith("index.blocks.") and value == "true"
+        )
+        if blocks:
+            yield Check(name="writes", ok=False, detail=f"{name} takes none ({', '.join(blocks)})", hint=SPACE_HINT)
 
 
 def _counts(reads: Reads, *, deep: bool) -> Iterator[Check]:

@@ -114,7 +114,24 @@ def stored_header(http: Http, names: Names) -> IndexHeader | None:
             found=f"schema version {meta['schema']}",
             hint=f"Use the release that made it, or {REINGEST_HINT}.",
         )
-    return header_from_json(meta["header"])
+    header = header_from_json(meta["header"])
+    (mapping,) = found.values()
+    _require_vector_field(http, names, mapping["mappings"].get("properties", {}), header)
+    return header
+
+
+def _require_vector_field(http: Http, names: Names, properties: Json, header: IndexHeader) -> None:
+    """Nothing, or IndexMismatchError: a copy made without our mapping takes or finds nothing."""
+    field = properties.get("embedding", {})
+    found = f"{field.get('type', 'nothing')} of {field.get('dimension', 'no')} dimensions"
+    expected = f"knn_vector of {header.model.dimension} dimensions"
+    if found != expected or "terms" not in properties:
+        raise IndexMismatchError(
+            f"The mappings of {names.content} at {http.url} do not fit the library ({found} for its vectors).",
+            expected=expected,
+            found=found,
+            hint="Restore the index with its own mapping, or set LOCALRAG_INDEX_NAME to another name and ingest there.",
+        )
 
 
 def require_header(http: Http, names: Names, expected: IndexHeader, hint: Callable[[], str] = rebuild_hint) -> None:

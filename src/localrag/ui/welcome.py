@@ -13,7 +13,6 @@ from localrag.settings import Settings
 from localrag.types import Check, IndexStats
 from localrag.ui import labels
 from localrag.ui.notices import advice, show_error
-from localrag.ui.safe import plain
 from localrag.ui.samples import sample_button
 from localrag.ui.session import Session
 
@@ -96,7 +95,7 @@ def _card(title: str, checks: Sequence[Check]) -> None:
     if wrong and title == _OPTIONAL:
         st.caption("Optional: until then, answers quote the best sentences.")
     if checks and not wrong:
-        st.markdown(f":small[{plain(checks[0].detail)}]")
+        st.markdown(f":small[{advice(checks[0])}]")
 
 
 class _Row(TypedDict):

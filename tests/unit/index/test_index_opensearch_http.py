@@ -21,6 +21,7 @@ from localrag.errors import (
     SettingsError,
     StorageFullError,
 )
+from localrag.index.content import header_json
 from localrag.index.opensearch_errors import Busy, Conflict, Missing, translated
 from localrag.index.opensearch_http import Http, batches, connect, without_password
 from localrag.index.opensearch_schema import SCHEMA_VERSION, Names, require_header, require_opensearch
@@ -251,6 +252,23 @@ def test_another_programs_index_is_left_alone() -> None:
     with pytest.raises(IndexMismatchError, match="another program and was left alone"):
         require_header(asked, Names("lib"), HEADER)
     assert [each[0] for each in transport.asked] == ["GET"]
+
+
+@pytest.mark.parametrize(
+    ("field", "told"),
+    [
+        ({"type": "float"}, "float of no dimensions"),
+        ({"type": "knn_vector", "dimension": 8}, "knn_vector of 8 dimensions"),
+        (None, "nothing of no dimensions"),
+    ],
+)
+def test_a_mapping_that_does_not_fit_is_refused(field: dict[str, Any] | None, told: str) -> None:
+    found = mapping({"schema": SCHEMA_VERSION, "header": header_json(HEADER), "analysis": ""})
+    properties = {"terms": {"type": "text"}} | ({"embedding": field} if field else {})
+    found["lib-content-000001"]["mappings"]["properties"] = properties
+    with pytest.raises(IndexMismatchError, match=told) as caught:
+        require_header(http(found)[0], Names("lib"), HEADER)
+    assert caught.value.expected == "knn_vector of 4 dimensions"
 
 
 def test_another_schema_version_is_refused() -> None:
