@@ -56,6 +56,10 @@ class Settings(BaseSettings):
     parse_memory_mb: Annotated[int, Field(ge=256, le=1_048_576)] = 2048
     max_file_mb: Annotated[int, Field(ge=1)] = 512
 
+    ocr: Literal["auto", "builtin", "tesseract", "off"] = "auto"
+    ocr_language: str = Field(default="", pattern=r"^([A-Za-z_]{3,16}(\+[A-Za-z_]{3,16})*)?$")
+    ocr_page_timeout_s: Annotated[float, Field(gt=0.0, le=3600.0)] = 60.0
+
     @field_validator("ollama_host")
     @classmethod
     def _with_scheme(cls, value: str) -> str:

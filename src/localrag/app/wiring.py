@@ -13,7 +13,8 @@ from localrag.generation.tokens import TiktokenCounter
 from localrag.index.sqlite import SqliteIndex
 from localrag.parsing.formats import SUPPORTED_TYPES
 from localrag.parsing.isolated import IsolatedParser
-from localrag.parsing.source import Limits
+from localrag.parsing.programs import find_soffice, find_tesseract
+from localrag.parsing.source import Limits, Tools
 from localrag.protocols import LLM, Embedder, Library, TokenCounter
 from localrag.settings import Settings
 from localrag.types import IndexHeader
@@ -123,6 +124,18 @@ def limits(settings: Settings) -> Limits:
     )
 
 
+def tools(settings: Settings) -> Tools:
+    """What readers may use: text recognition, and the programs that are installed here."""
+    return Tools(
+        ocr=settings.ocr,
+        ocr_language=settings.ocr_language,
+        ocr_cache=str((settings.data_dir / "ocr").resolve()),
+        ocr_page_s=settings.ocr_page_timeout_s,
+        tesseract=find_tesseract(),
+        soffice=find_soffice(),
+    )
+
+
 def parser(settings: Settings, *, workers: int = 1) -> IsolatedParser:
     """A parser in child processes; none is started before the first file."""
-    return IsolatedParser(limits=limits(settings), workers=workers)
+    return IsolatedParser(limits=limits(settings), workers=workers, tools=tools(settings))

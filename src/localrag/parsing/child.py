@@ -20,7 +20,7 @@ from typing import IO, Any
 from localrag.errors import DocumentError, DocumentTooLarge, ParserCrashed, ParseTimeout
 from localrag.parsing.frames import FrameTooLarge, ProtocolError, read_json, read_raw, write_json
 from localrag.parsing.sandbox import OUT_OF_MEMORY
-from localrag.parsing.source import Limits
+from localrag.parsing.source import Limits, Tools
 
 _log = logging.getLogger(__name__)
 
@@ -28,6 +28,8 @@ _log = logging.getLogger(__name__)
 _START_TIMEOUT_S = 60.0
 # After its pipes are closed a process needs milliseconds to end.
 _END_TIMEOUT_S = 5.0
+# What a file can be granted beside its own limit for pages to be recognised: 1,440 of them at a minute each.
+_MAX_SECONDS = 86_400.0
 _STDERR_TAIL_BYTES = 4096
 # JSON escapes and UTF-8 take at most 6 bytes a character; labels and warnings are within the rest.
 _BYTES_PER_CHAR, _REPLY_OVERHEAD_BYTES = 6, 64 * 1024 * 1024
@@ -38,7 +40,7 @@ _PASSED_ON = ("SYSTEMROOT", "WINDIR", "LANG", "LC_ALL", "LC_CTYPE", "TZ")
 class Child:
     """One running parser process with a private folder. Not for several threads at once, but for `end`."""
 
-    def __init__(self, limits: Limits, extra_readers: Mapping[str, str], niceness: int) -> None:
+    def __init__(self, limits: Limits, tools: Tools, extra_readers: Mapping[str, str], niceness: int) -> None:
         """Starts the process and waits until it is ready.
 
         Raises:
@@ -50,7 +52,12 @@ class Child:
         self._folder = Path(tempfile.mkdtemp(prefix="localrag-parser-"))
         self._process = _start(self._folder)
         self._stderr = _Tail(_pipe(self._process.stderr))
-        config = {"limits": asdict(limits), "extra_readers": dict(extra_readers), "niceness": niceness}
+        config = {
+            "limits": asdict(limits),
+            "tools": asdict(tools),
+            "extra_readers": dict(extra_readers),
+            "niceness": niceness,
+        }
         ready, _ = self._exchange(config, "the parser process", _START_TIMEOUT_S)
         self.protections: dict[str, bool] = ready["ready"]
 
@@ -84,21 +91,12 @@ class Child:
     def _exchange(
         self, request: Mapping[str, object], name: str, timeout_s: float, *, picture: bool = False
     ) -> tuple[dict[str, Any], bytes]:
-        overdue = threading.Event()
-
-        def stop() -> None:
-            overdue.set()
-            _kill(self._process)
-
-        # A timer that kills makes the blocked read below return, on every platform.
-        timer = threading.Timer(timeout_s, stop)
-        timer.daemon = True
-        timer.start()
+        deadline = _Deadline(self._process, timeout_s)
         try:
             write_json(_pipe(self._process.stdin), request)
-            return self._receive(picture=picture)
+            return self._receive(deadline, picture=picture)
         except (OSError, ProtocolError) as error:
-            timer.cancel()
+            deadline.cancel()
             was_closed = self._ended.is_set()
             _await_end(self._process)
             self.end()
@@ -108,22 +106,57 @@ class Child:
                 raise cancelled(name) from error
             if isinstance(error, FrameTooLarge):
                 raise _too_large(name) from error
-            if overdue.is_set() or status == -getattr(signal, "SIGXCPU", sys.maxsize):
-                raise _timeout(name, timeout_s) from error
+            if deadline.passed.is_set() or status == -getattr(signal, "SIGXCPU", sys.maxsize):
+                raise _timeout(name, deadline.seconds) from error
             raise _crash(name, status, self._limits) from error
         except BaseException:
             self.end()  # interrupted between request and reply: the next file would get this one's reply
             raise
         finally:
-            timer.cancel()
+            deadline.cancel()
 
-    def _receive(self, *, picture: bool) -> tuple[dict[str, Any], bytes]:
+    def _receive(self, deadline: _Deadline, *, picture: bool) -> tuple[dict[str, Any], bytes]:
         stream = _pipe(self._process.stdout)
         limit = self._limits.output_chars * _BYTES_PER_CHAR + _REPLY_OVERHEAD_BYTES
-        reply = read_json(stream, limit)
+        while (reply := read_json(stream, limit)) is not None and "more_s" in reply:
+            deadline.extend(float(reply["more_s"]))
         if reply is None:
             raise ProtocolError("the process ended before it replied")
         return reply, read_raw(stream, limit) if picture and "error" not in reply else b""
+
+
+class _Deadline:
+    """Kills the process when the time is up: that makes a blocked read of its pipe return, on every platform.
+
+    `seconds` is all that was granted, `passed` says whether it was used up.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes], seconds: float) -> None:
+        self.seconds = seconds
+        self.passed = threading.Event()
+        self._process = process
+        self._began = time.monotonic()
+        self._timer = self._started()
+
+    def extend(self, seconds: float) -> None:
+        """Grants more, up to a day in all: whatever a file claims to need, it ends some time."""
+        self._timer.cancel()
+        self.seconds = max(self.seconds, min(self.seconds + max(seconds, 0.0), _MAX_SECONDS))
+        self._timer = self._started()
+
+    def cancel(self) -> None:
+        """Leaves the process alone from now on."""
+        self._timer.cancel()
+
+    def _started(self) -> threading.Timer:
+        timer = threading.Timer(max(0.0, self._began + self.seconds - time.monotonic()), self._stop)
+        timer.daemon = True
+        timer.start()
+        return timer
+
+    def _stop(self) -> None:
+        self.passed.set()
+        _kill(self._process)
 
 
 class _Tail:
@@ -171,6 +204,8 @@ def _environment(folder: Path) -> dict[str, str]:
         **{name: os.environ[name] for name in _PASSED_ON if name in os.environ},
         "PATH": os.defpath,
         "PYTHONPATH": os.pathsep.join([package_root, *site_packages]),
+        # Nothing here calls BLAS, whose threads would reserve the limited address space on machines of many cores.
+        "OPENBLAS_NUM_THREADS": "1",
         **dict.fromkeys(("HOME", "TMPDIR", "TEMP", "TMP"), here),
     }
 

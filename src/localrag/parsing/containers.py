@@ -63,8 +63,15 @@ def _head(archive: zipfile.ZipFile, member: str, name: str) -> bytes:
         raise damaged(f"{member} in {name}", error, path=name) from error
 
 
+# A Word document that embeds a workbook holds the workbook's streams in a storage of its own, not at the top.
+_OLE_KINDS = (
+    ("workbook", "xls"), ("book", "xls"), ("worddocument", "doc"), ("powerpoint document", "ppt"),
+    ("__properties_version1.0", "msg"),
+)  # fmt: skip
+
+
 def ole_format(path: Path, name: str) -> str:
-    """`xls` or `msg`, told from the streams of the OLE container.
+    """`xls`, `doc`, `ppt` or `msg`, told from the streams of the OLE container.
 
     Raises:
         EncryptedDocument: an Office file that is encrypted as a whole.
@@ -88,13 +95,9 @@ def ole_format(path: Path, name: str) -> str:
             path=name,
             hint="Save a copy without a password and add that.",
         )
-    for stream, kind in (("workbook", "xls"), ("book", "xls"), ("__properties_version1.0", "msg")):
+    for stream, kind in _OLE_KINDS:
         if stream in streams:
             return kind
-    if "worddocument" in streams:
-        raise _unsupported(name, "Word 97-2003 document (.doc)", "Save it as .docx")
-    if "powerpoint document" in streams:
-        raise _unsupported(name, "PowerPoint 97-2003 presentation (.ppt)", "Save it as .pptx")
     raise _unsupported(name, "OLE file of unknown kind", "Convert it")
 
 

@@ -23,17 +23,17 @@ HEAD_BYTES = 64 * 1024
 _JSON_PROBE_BYTES = 64 * 1024 * 1024
 
 
-_PICTURES = {"png": "PNG", "jpg": "JPEG", "jpeg": "JPEG", "gif": "GIF", "tif": "TIFF", "tiff": "TIFF", "bmp": "BMP",
-             "webp": "WebP", "heic": "HEIC"}  # fmt: skip
 # Types localrag does not read although their bytes may look like text, and what to do about them.
-_UNREAD_EXTENSIONS = {"doc": ("Word 97-2003", "Save it as .docx and add that file."),
-                      "ppt": ("PowerPoint 97-2003", "Save it as .pptx and add that file."),
-                      "ps": ("PostScript", "Convert it to PDF and add that file.")}  # fmt: skip
+_UNREAD_EXTENSIONS = {"ps": ("PostScript", "Convert it to PDF and add that file.")}
 
+# (offset, signature, format): pictures.
+_PICTURES = (
+    (0, b"\x89PNG\r\n\x1a\n", "png"), (0, b"\xff\xd8\xff", "jpg"), (0, b"GIF8", "gif"), (0, b"II*\x00", "tiff"),
+    (0, b"MM\x00*", "tiff"), (0, b"BM", "bmp"), (8, b"WEBP", "webp"),
+)  # fmt: skip
 # (offset, signature, what it is): formats that are recognised in order to be refused with a fitting word.
 _SIGNATURES = (
-    (0, b"\x89PNG\r\n\x1a\n", "png"), (0, b"\xff\xd8\xff", "jpg"), (0, b"GIF8", "gif"),
-    (0, b"II*\x00", "tif"), (0, b"MM\x00*", "tif"), (0, b"BM", "bmp"), (8, b"WEBP", "webp"), (4, b"ftypheic", "heic"),
+    (4, b"ftypheic", "HEIC picture"), (4, b"ftypmif1", "HEIC picture"), (4, b"ftypavif", "AVIF picture"),
     (0, b"%!PS", "PostScript"), (0, b"MZ", "program"), (0, b"\x7fELF", "program"),
     (0, b"\xcf\xfa\xed\xfe", "program"), (0, b"\x1f\x8b", "gzip archive"), (0, b"BZh", "bzip2 archive"),
     (0, b"\xfd7zXZ\x00", "xz archive"), (0, b"7z\xbc\xaf\x27\x1c", "7-Zip archive"),
@@ -98,10 +98,17 @@ def _binary_format(path: Path, name: str, head: bytes, limits: Limits) -> str | 
         return "rtf"
     if head.startswith(_BIFF_STARTS):
         return "xls"
+    for offset, signature, what in _PICTURES:
+        if _has(head, offset, signature):
+            return what
     for offset, signature, what in _SIGNATURES:
-        if head.startswith(signature, offset) and (len(signature) >= _SHORT_SIGNATURE or is_binary(head)):
+        if _has(head, offset, signature):
             raise _unsupported(name, what)
     return None
+
+
+def _has(head: bytes, offset: int, signature: bytes) -> bool:
+    return head.startswith(signature, offset) and (len(signature) >= _SHORT_SIGNATURE or is_binary(head))
 
 
 def is_binary(head: bytes) -> bool:
@@ -214,8 +221,8 @@ def _decoded_json(path: Path, must_hold: re.Pattern[bytes] | None = None) -> obj
 
 
 def _unsupported(name: str, what: str, advice: str = "") -> DocumentError:
-    if what in _PICTURES:
-        what, advice = f"{_PICTURES[what]} picture", "OCR is not built in yet; type the text in and add that."
+    if what.endswith("picture"):
+        advice = "Save it as PNG or JPEG and add that file."
     elif what in ("sound", "video", "sound or video"):
         advice = "Add a transcript of what is said."
     return UnsupportedDocument(

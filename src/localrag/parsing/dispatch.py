@@ -17,7 +17,7 @@ from types import ModuleType
 
 from localrag.errors import DocumentTooLarge, EmptyDocument, UnreadableDocument
 from localrag.parsing.detect import detect, extension
-from localrag.parsing.source import Budget, Limits, Source
+from localrag.parsing.source import Budget, Limits, Source, Tools, no_more_time
 from localrag.types import Page, ParsedDocument
 
 Reader = Callable[[Source], ParsedDocument]
@@ -32,6 +32,8 @@ class _Reading:
 
     limits: Limits
     extra_readers: Mapping[str, str]
+    tools: Tools
+    more_time: Callable[[float], None]
     budget: Budget = field(default_factory=Budget)
 
 
@@ -41,6 +43,8 @@ def read_document(
     limits: Limits,
     *,
     extra_readers: Mapping[str, str] | None = None,
+    tools: Tools | None = None,
+    more_time: Callable[[float], None] = no_more_time,
 ) -> ParsedDocument:
     """The document's pages, at least one of them with text.
 
@@ -49,11 +53,14 @@ def read_document(
         name: the display name, whose extension is the second opinion on the format.
         limits: bounds on what the file may cost.
         extra_readers: extension -> path of a Python file with a `read`, tried before detection.
+        tools: text recognition and other programs; by default what comes with localrag.
+        more_time: called with the seconds that slow work may take beyond the limit.
 
     Raises:
         DocumentError: of the subclass that says what is wrong with this file.
     """
-    return _read(path, name, _Reading(limits=limits, extra_readers=extra_readers or {}), depth=0)
+    reading = _Reading(limits=limits, extra_readers=extra_readers or {}, tools=tools or Tools(), more_time=more_time)
+    return _read(path, name, reading, depth=0)
 
 
 def _read(path: Path, name: str, reading: _Reading, depth: int) -> ParsedDocument:
@@ -67,6 +74,8 @@ def _read(path: Path, name: str, reading: _Reading, depth: int) -> ParsedDocumen
             limits=reading.limits,
             depth=depth,
             budget=reading.budget,
+            tools=reading.tools,
+            more_time=reading.more_time,
             read_child=lambda data, child: _read_child(data, child, reading, depth + 1),
         )
         return _checked(reader(source), name, reading.limits, depth)

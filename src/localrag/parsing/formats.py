@@ -40,6 +40,8 @@ _DOCUMENTS = (
     _format("odp otp", f"{_ODF}.presentation", "odp", "OpenDocument"),
     _format("odg", f"{_ODF}.graphics", "odp", "OpenDocument"),
     _format("rtf", "application/rtf", "rtf_file", "rich text"),
+    _format("doc dot", "application/msword", "legacy", "Word"),
+    _format("ppt pps pot", "application/vnd.ms-powerpoint", "legacy", "PowerPoint"),
     _format("csv", "text/csv", "delimited"),
     _format("tsv tab", "text/tab-separated-values", "delimited"),
     _format("html htm xhtml shtml", "text/html", "html"),
@@ -74,8 +76,15 @@ def _verbatim(languages: dict[str, str]) -> tuple[Format, ...]:
     return tuple(_format(endings, f"text/x-{language}", "text") for language, endings in languages.items())
 
 
+# Pictures of text, which OCR reads; frames of one file are its pages.
+_PICTURES = tuple(
+    _format(endings, f"image/{kind}", "pictures", "picture")
+    for kind, endings in {
+        "png": "png", "jpeg": "jpg jpeg jpe", "tiff": "tiff tif", "webp": "webp", "bmp": "bmp", "gif": "gif",
+    }.items()
+)  # fmt: skip
 _CODE = _verbatim(_PROGRAMS)
-_ALL = (*_DOCUMENTS, *_verbatim(_MARKUP_AND_SETTINGS), *_CODE)
+_ALL = (*_DOCUMENTS, *_PICTURES, *_verbatim(_MARKUP_AND_SETTINGS), *_CODE)
 
 FORMATS = {one.name: one for one in _ALL}
 BY_EXTENSION = {ending: one for one in _ALL for ending in one.extensions}

@@ -17,7 +17,7 @@ from typing import Any
 
 from localrag.parsing.child import Child, cancelled
 from localrag.parsing.frames import document_from_json, error_from_json
-from localrag.parsing.source import Limits
+from localrag.parsing.source import Limits, Tools
 from localrag.protocols import PagePicture
 from localrag.types import ParsedDocument
 
@@ -41,6 +41,7 @@ class IsolatedParser:
         recycle_after: int = _RECYCLE_AFTER,
         niceness: int = _NICENESS,
         extra_readers: Mapping[str, str] | None = None,
+        tools: Tools | None = None,
     ) -> None:
         """A parser without a running child; the first file starts one.
 
@@ -50,6 +51,7 @@ class IsolatedParser:
             recycle_after: files after which a child is replaced.
             niceness: how far children stand back for other processes (POSIX).
             extra_readers: extension -> path of a Python file with a `read(source)`, which then reads these files.
+            tools: text recognition and other programs; by default what comes with localrag.
         """
         if workers < 1:
             raise ValueError(f"workers must be at least 1, got {workers}")
@@ -57,6 +59,7 @@ class IsolatedParser:
         self._recycle_after = recycle_after
         self._niceness = niceness
         self._extra_readers = {ending: str(Path(file).resolve()) for ending, file in (extra_readers or {}).items()}
+        self._tools = tools if tools is not None else Tools()
         self._closed = False
         self._idle: queue.LifoQueue[Child | None] = queue.LifoQueue()
         for _ in range(workers):
@@ -121,7 +124,7 @@ class IsolatedParser:
     def _started(self, name: str) -> Child:
         if self._closed:
             raise RuntimeError("the parser is closed")
-        child = Child(self._limits, self._extra_readers, self._niceness)
+        child = Child(self._limits, self._tools, self._extra_readers, self._niceness)
         with self._lock:
             if not self._closed:
                 self._running.add(child)

@@ -8,16 +8,18 @@ from typing import Any
 
 from localrag.errors import DocumentError, EmptyDocument, EncryptedDocument, NeedsOcr, UnreadableDocument
 from localrag.parsing.malformed import unreadable
+from localrag.parsing.ocr import advice
 from localrag.parsing.pdf_grid import with_ruled_tables
 from localrag.parsing.pdf_lines import PageText, clean, mupdf, read_page
 from localrag.parsing.pdf_markdown import outline_key, page_markdown, read_style
 from localrag.parsing.pdf_running import drop_running_lines
+from localrag.parsing.pdf_scans import ScannedPages, read_scanned_pages
+from localrag.parsing.scans import named
 from localrag.parsing.source import Source
 from localrag.types import Page, ParsedDocument
 
 MEDIA_TYPE = "application/pdf"
 _UNDECODED = re.compile("[\ufffd\ue000-\uf8ff]")
-_MAX_NAMED = 20  # pages listed in a warning
 
 
 def read(source: Source) -> ParsedDocument:
@@ -26,7 +28,7 @@ def read(source: Source) -> ParsedDocument:
     Raises:
         EncryptedDocument: a password is needed to open it.
         UnreadableDocument: not a PDF, or too damaged to repair.
-        NeedsOcr: every page is a picture.
+        NeedsOcr: every page is a picture, and nothing could be recognised on any, or OCR is off.
         EmptyDocument: no page shows anything.
     """
     with unreadable(source, "PDF"):
@@ -56,25 +58,24 @@ def _open(source: Source) -> Any:
 
 def _read(document: Any, source: Source) -> ParsedDocument:
     pages: list[PageText] = []
-    pictures: list[int] = []
     undecoded: list[int] = []
     for index, page in enumerate(document):
         text = read_page(page)
         text.pieces = with_ruled_tables(text.pieces, text.rules)
         if _is_undecoded(text):
             undecoded.append(index + 1)
-        if not text.pieces and not text.asides and page.get_images():
-            pictures.append(index + 1)
         pages.append(text)
+    scans = read_scanned_pages(document, pages, undecoded, source)
+    undecoded = [number for number in undecoded if number in scans.without]
     attached, warnings = _attachments(document, source)
     if not any(page.pieces or page.asides for page in pages) and not attached:
-        raise _without_text(source, pictures, len(pages), repaired=document.is_repaired)
+        raise _without_text(source, scans, len(pages), repaired=document.is_repaired)
     if document.is_repaired:
         warnings.append("The file is damaged and was repaired: parts of it may be missing.")
-    if pictures:
-        warnings.append(f"{_named(pictures)} only pictures: not searchable without OCR.")
+    warnings += scans.warnings
     if undecoded:
-        warnings.append(f"{_named(undecoded)} text whose characters the file does not name: not searchable.")
+        verb = "holds" if len(undecoded) == 1 else "hold"
+        warnings.append(f"{named(undecoded)} {verb} text whose characters the file does not name: not searchable.")
     markdowns = _markdowns(pages, document)
     own = tuple(Page(ordinal=i, number=i, markdown=text) for i, text in enumerate(markdowns, 1))
     return ParsedDocument(
@@ -98,12 +99,12 @@ def _is_undecoded(page: PageText) -> bool:
     return len(text) >= 20 and len(_UNDECODED.findall(text)) > 0.5 * len(text)
 
 
-def _without_text(source: Source, pictures: Sequence[int], count: int, *, repaired: bool) -> DocumentError:
-    if pictures:
+def _without_text(source: Source, scans: ScannedPages, count: int, *, repaired: bool) -> DocumentError:
+    if scans.without:
         return NeedsOcr(
             f"{source.name} has no text: its {count} {'page is a picture' if count == 1 else 'pages are pictures'}.",
             path=source.name,
-            hint="It needs text recognition (OCR), which is not available; run it through an OCR program first.",
+            hint=scans.problem or advice(source.tools),
         )
     if repaired:
         return UnreadableDocument(
@@ -114,14 +115,6 @@ def _without_text(source: Source, pictures: Sequence[int], count: int, *, repair
     return EmptyDocument(
         f"{source.name} is blank: no page holds text or a picture.", path=source.name, hint="There is nothing to index."
     )
-
-
-def _named(numbers: Sequence[int]) -> str:
-    """`Page 3 holds` or `Pages 3, 7 hold`."""
-    listed = ", ".join(map(str, numbers[:_MAX_NAMED]))
-    if len(numbers) > _MAX_NAMED:
-        listed += f" and {len(numbers) - _MAX_NAMED} more"
-    return f"Page {listed} holds" if len(numbers) == 1 else f"Pages {listed} hold"
 
 
 def _attachments(document: Any, source: Source) -> tuple[list[Page], list[str]]:

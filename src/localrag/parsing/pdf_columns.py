@@ -18,6 +18,7 @@ _STEP = 2.0  # points per bin of the horizontal profile
 _MIN_GUTTER = 5.0  # points; the narrowest seen is 9 (Federal Register), a word space is under 4
 # First strips that hardly anything crosses, then those half of the lines cross (two columns under a long abstract).
 _CROSSED = (0.12, 0.6)
+_FAR = 5.0  # font sizes; a stamp or a head so far from the rest is a part of its own, however small
 _MAX_CUTS = 4  # blank strips tried for a page whose columns are not plain
 
 
@@ -45,7 +46,8 @@ def _parts(pieces: Sequence[Piece], rtl: bool, cuts: int) -> list[list[Piece]] |
     gaps: list[tuple[float, int]] = []
     bottom = ordered[0].y1
     for i, piece in enumerate(ordered[1:], 1):
-        if piece.y0 - bottom > 0.5 * piece.size and 4 <= i <= len(ordered) - 4:
+        least = 1 if piece.y0 - bottom > _FAR * piece.size else 4
+        if piece.y0 - bottom > 0.5 * piece.size and least <= i <= len(ordered) - least:
             gaps.append((piece.y0 - bottom, i))
         bottom = max(bottom, piece.y1)
     for _, i in sorted(gaps, reverse=True)[:cuts]:

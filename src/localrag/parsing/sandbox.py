@@ -41,8 +41,8 @@ def enter(limits: Limits, niceness: int) -> dict[str, bool]:
     return report
 
 
-def allow_cpu_seconds(limits: Limits) -> None:
-    """Grants CPU time for one more file, as the limit counts from the start of the process.
+def allow_cpu_seconds(wall_s: float) -> None:
+    """Grants CPU time for work that may take so long from now, as the limit counts from the start of the process.
 
     The wall clock of the parent is the limit that matters. This one ends a hung parser whose parent was killed; twice
     the wall clock leaves room for libraries that use two threads.
@@ -52,7 +52,7 @@ def allow_cpu_seconds(limits: Limits) -> None:
     import resource  # does not exist on Windows
 
     used = resource.getrusage(resource.RUSAGE_SELF)
-    seconds = math.ceil(used.ru_utime + used.ru_stime + 2 * limits.timeout_s) + 1
+    seconds = math.ceil(used.ru_utime + used.ru_stime + 2 * wall_s) + 1
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
     resource.setrlimit(resource.RLIMIT_CPU, (seconds if hard < 0 else min(seconds, hard), hard))
 

@@ -31,6 +31,31 @@ class Limits:
     members: int = 10_000
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tools:
+    """What readers may use beyond our own code, and how. Paths are found by the parent: a child lacks the user's PATH.
+
+    ocr: `auto` (the built-in engine, Tesseract for languages it lacks), `builtin`, `tesseract` or `off`.
+    ocr_language: codes as Tesseract has them, joined by +; empty leaves it to the engine.
+    ocr_cache: folder for what was read, by page picture; empty keeps nothing.
+    ocr_page_s: wall clock for one page, on average over the pages of a file; it comes on top of `Limits.timeout_s`.
+    ocr_threads: processors that one page may use.
+    tesseract, soffice: paths of the programs; empty where not installed.
+    """
+
+    ocr: str = "auto"
+    ocr_language: str = ""
+    ocr_cache: str = ""
+    ocr_page_s: float = 60.0
+    ocr_threads: int = 2
+    tesseract: str = ""
+    soffice: str = ""
+
+
+def no_more_time(seconds: float) -> None:
+    """Where nobody limits the time, none needs to be asked for."""
+
+
 @dataclass(slots=True)
 class Budget:
     """What one file and everything inside it has cost so far; shared by all its levels."""
@@ -45,6 +70,7 @@ class Source:
 
     `read_child(data, name)` reads an embedded file (archive member, mail attachment) through the same
     detection and limits, one level deeper; it raises a DocumentError that the container reports as a warning.
+    `more_time(seconds)` asks for wall clock beyond the limit of the file, for work known to be slow.
     """
 
     path: Path
@@ -53,6 +79,8 @@ class Source:
     limits: Limits = field(default_factory=Limits)
     depth: int = 0
     budget: Budget = field(default_factory=Budget)
+    tools: Tools = field(default_factory=Tools)
+    more_time: Callable[[float], None] = no_more_time
     read_child: Callable[[bytes, str], ParsedDocument]
 
     def read_bytes(self) -> bytes:

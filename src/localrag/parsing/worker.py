@@ -17,7 +17,7 @@ from localrag.errors import DocumentError, UnreadableDocument
 from localrag.parsing import sandbox
 from localrag.parsing.dispatch import check_file, read_document
 from localrag.parsing.frames import document_to_json, error_to_json, read_json, write_json, write_raw
-from localrag.parsing.source import Limits
+from localrag.parsing.source import Limits, Tools
 
 # Requests are paths and names; anything longer is not from our parent.
 _REQUEST_BYTES = 1024 * 1024
@@ -30,15 +30,15 @@ def main() -> None:
     config = read_json(requests, _REQUEST_BYTES)
     if config is None:
         return
-    limits = Limits(**config["limits"])
+    limits, tools = Limits(**config["limits"]), Tools(**config["tools"])
     report = sandbox.enter(limits, config["niceness"])
     folder = Path.cwd()
     sandbox.end_with_parent(requests.fileno(), folder)
     write_json(replies, {"ready": report})
     while (request := read_json(requests, _REQUEST_BYTES)) is not None:
-        sandbox.allow_cpu_seconds(limits)
+        sandbox.allow_cpu_seconds(limits.timeout_s)
         try:
-            _serve(request, limits, config["extra_readers"], replies)
+            _serve(request, limits, tools, config["extra_readers"], replies)
         except MemoryError:
             os._exit(sandbox.OUT_OF_MEMORY)
     # The parent is gone or done with us. Leaving ends the thread of `end_with_parent`, perhaps before it came to this.
@@ -55,15 +55,26 @@ def _take_pipes() -> tuple[IO[bytes], IO[bytes]]:
     return requests, replies
 
 
-def _serve(request: dict[str, Any], limits: Limits, extra_readers: dict[str, str], replies: IO[bytes]) -> None:
+def _serve(
+    request: dict[str, Any], limits: Limits, tools: Tools, extra_readers: dict[str, str], replies: IO[bytes]
+) -> None:
     path, name = Path(request["path"]), request["name"]
     picture = None
+    granted = limits.timeout_s
+
+    def more_time(seconds: float) -> None:
+        nonlocal granted
+        granted += seconds
+        sandbox.allow_cpu_seconds(granted)
+        write_json(replies, {"more_s": seconds})
+
     try:
         if request["do"] == "render":
-            found, picture = _render(path, name, request, limits)
+            found, picture = _render(path, name, request, limits, tools)
             reply: dict[str, Any] = {"found": found}
         else:
-            reply = {"document": document_to_json(read_document(path, name, limits, extra_readers=extra_readers))}
+            document = read_document(path, name, limits, extra_readers=extra_readers, tools=tools, more_time=more_time)
+            reply = {"document": document_to_json(document)}
     except DocumentError as error:
         reply = {"error": error_to_json(error)}
     except MemoryError:
@@ -75,11 +86,11 @@ def _serve(request: dict[str, Any], limits: Limits, extra_readers: dict[str, str
         write_raw(replies, picture)
 
 
-def _render(path: Path, name: str, request: dict[str, Any], limits: Limits) -> tuple[bool, bytes]:
+def _render(path: Path, name: str, request: dict[str, Any], limits: Limits, tools: Tools) -> tuple[bool, bytes]:
     from localrag.parsing.render import render_page  # deferred: loads the PDF library
 
     check_file(path, name, limits)
-    picture = render_page(path, request["page"], request["quote"], request["dpi"], name=name)
+    picture = render_page(path, request["page"], request["quote"], request["dpi"], name=name, tools=tools)
     return picture.found, picture.png
 
 

@@ -129,13 +129,14 @@ BINARY = random.Random(3).randbytes(5000)
 @pytest.mark.parametrize(
     ("name", "content", "kind", "word"),
     [
-        ("a.png", b"\x89PNG\r\n\x1a\n" + bytes(20), UnsupportedDocument, "PNG picture"),
-        ("a.txt", b"\xff\xd8\xff\xe0" + BINARY, UnsupportedDocument, "JPEG picture"),
+        ("a.heic", bytes(4) + b"ftypheic" + BINARY, UnsupportedDocument, "HEIC picture"),
+        ("a.png", b"just words", UnreadableDocument, "plain text"),
+        ("a.jpg", BINARY, UnreadableDocument, "damaged"),
         ("a.exe", b"MZ\x90\x00" + bytes(60), UnsupportedDocument, "program"),
         ("a.7z", b"7z\xbc\xaf\x27\x1c" + BINARY, UnsupportedDocument, "7-Zip"),
         ("a.tar", bytes(257) + b"ustar" + bytes(200), UnsupportedDocument, "tar"),
         ("a.bin", BINARY, UnsupportedDocument, "unknown binary"),
-        ("a.doc", b"Subject: x\n\ny", UnsupportedDocument, "Word 97-2003"),
+        ("a.doc", b"Subject: x\n\ny", UnreadableDocument, "plain text"),
         ("a.mp3", b"ID3\x03" + BINARY, UnsupportedDocument, "sound"),
         ("a.rtf", b"just words", UnreadableDocument, "plain text"),
         ("a.odf", _zip({"mimetype": f"{ODF}.formula"}), UnsupportedDocument, "OpenDocument"),
@@ -162,10 +163,9 @@ def test_what_cannot_be_read_is_refused_with_what_it_is(
 @pytest.mark.parametrize(
     ("name", "content", "advice"),
     [
-        ("scan.png", b"\x89PNG\r\n\x1a\n", "OCR is not built in yet"),
+        ("scan.heic", bytes(4) + b"ftypheic" + BINARY, "Save it as PNG or JPEG"),
         ("talk.mp3", b"ID3\x03" + BINARY, "transcript"),
-        ("old.doc", b"words", "Save it as .docx"),
-        ("old.ppt", b"words", "Save it as .pptx"),
+        ("old.ps", b"words", "Convert it to PDF"),
         ("a.xlsb", _zip({"xl/workbook.bin": "x"}), "Save it as .xlsx"),
         ("a.bin", BINARY, MAIN_TYPES),
     ],
@@ -174,6 +174,22 @@ def test_the_hint_says_what_to_do(tmp_path: Path, name: str, content: bytes, adv
     with pytest.raises(UnsupportedDocument) as caught:
         _detected(tmp_path, name, content)
     assert advice in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("head", "found"),
+    [
+        (b"\x89PNG\r\n\x1a\n", "png"),
+        (b"\xff\xd8\xff\xe0", "jpg"),
+        (b"II*\x00", "tiff"),
+        (b"MM\x00*", "tiff"),
+        (b"RIFF\x10\x00\x00\x00WEBPVP8 ", "webp"),
+        (b"BM", "bmp"),
+        (b"GIF89a", "gif"),
+    ],
+)
+def test_pictures_are_told_by_their_signature(tmp_path: Path, head: bytes, found: str) -> None:
+    assert _detected(tmp_path, "upload", head + BINARY) == found
 
 
 def test_every_format_has_a_reader_and_a_media_type_of_its_own() -> None:

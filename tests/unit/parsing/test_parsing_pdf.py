@@ -514,7 +514,7 @@ def test_pages_without_text_are_named_and_keep_their_number(tmp_path: Path) -> N
         (4, ""),
         (5, "text 5"),
     ]
-    assert parsed.warnings == ("Pages 2, 4 hold only pictures: not searchable without OCR.",)
+    assert parsed.warnings == ("Pages 2, 4 have no text, only pictures.",)
 
 
 def test_attachments_follow_as_labelled_pages(tmp_path: Path) -> None:
