@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from operator import sub
 
 from localrag.protocols import Tokenizer
 
@@ -38,8 +39,12 @@ class Ruler:
 def _token_starts(text: str, tokenizer: Tokenizer) -> Iterator[int]:
     for low, high in _windows(text):
         piece = text[low:high]
+        offsets = tokenizer.offsets(piece)
+        if _is_ordinary(offsets, len(piece)):
+            yield from [low + start for start, _ in offsets]
+            continue
         done = 0
-        for start, end in tokenizer.offsets(piece):
+        for start, end in offsets:
             if start - done > _LONGEST_TOKEN and not piece[done:start].isspace():
                 yield from range(low + done, low + start, _CHARS_PER_TOKEN)
             step = _CHARS_PER_TOKEN if end - start > _LONGEST_TOKEN else max(1, end - start)
@@ -47,6 +52,16 @@ def _token_starts(text: str, tokenizer: Tokenizer) -> Iterator[int]:
             done = max(done, end)
         if len(piece) - done > _LONGEST_TOKEN and not piece[done:].isspace():
             yield from range(low + done, high, _CHARS_PER_TOKEN)
+
+
+def _is_ordinary(offsets: Sequence[tuple[int, int]], length: int) -> bool:
+    """Whether no token, and no gap between tokens, is long enough to be looked at more closely: nearly all text."""
+    starts = [start for start, _ in offsets]
+    ends = [end for _, end in offsets]
+    if not starts or max(map(sub, ends, starts)) > _LONGEST_TOKEN:
+        return False
+    longest_gap: int = max(map(sub, [*starts, length], [0, *ends]))
+    return longest_gap <= _LONGEST_TOKEN
 
 
 def _windows(text: str) -> Iterator[tuple[int, int]]:

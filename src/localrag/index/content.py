@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -55,6 +56,7 @@ def chunk_terms(chunk: Chunk, document_name: str) -> ChunkTerms:
     return ChunkTerms(body.language, body.terms, heading.terms, name_terms(document_name))
 
 
+@lru_cache(maxsize=256)  # the same for every chunk of a document
 def name_terms(name: str) -> tuple[str, ...]:
     """The terms of a document's name, whole (`report_march.pdf` as one term) and in parts."""
     return analyse(name, language="english").terms

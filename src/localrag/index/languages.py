@@ -95,7 +95,8 @@ def detect_language(words: Sequence[str]) -> str:
     """The language with the most function words among the first casefolded words; English when in doubt."""
     votes: Counter[str] = Counter()
     for word in words[:_SAMPLE_WORDS]:
-        votes.update(_LANGUAGES_OF_WORD.get(word, ()))
+        if word in _LANGUAGES_OF_WORD:
+            votes.update(_LANGUAGES_OF_WORD[word])
     if not votes:
         return ENGLISH
     best, count = max(votes.items(), key=lambda vote: (vote[1], vote[0] == ENGLISH, vote[0]))

@@ -22,17 +22,19 @@ from localrag.index.analysis import analysis_version
 from localrag.index.content import checked_vector, checked_vectors, chunk_terms, require_consistent
 from localrag.index.sqlite_checks import run_checks
 from localrag.index.sqlite_database import Database, move_aside, stored_bytes
-from localrag.index.sqlite_lexical import KEYWORD_TABLES, LexicalLeg
+from localrag.index.sqlite_lexical import KEYWORD_TABLES, LexicalLeg, keyword_row
 from localrag.index.sqlite_mirror import Mirror
 from localrag.index.sqlite_purge import Purge
 from localrag.index.sqlite_repair import rebuild
 from localrag.index.sqlite_schema import (
     AnotherProgramsFile,
+    add_columns,
     change_count,
     count_change,
     create_tables,
     get_meta,
     is_empty,
+    lacks_columns,
     new_generation,
     replace_header,
     require_header,
@@ -177,7 +179,7 @@ class SqliteIndex(notes.Notes):
         require_consistent(document, pages, chunks)
         rows = checked_vectors(vectors, self._header.model.dimension)
         ordered = sorted(chunks, key=lambda chunk: chunk.index)
-        terms = [chunk_terms(chunk, document.name) for chunk in ordered]
+        terms = [keyword_row(chunk_terms(chunk, document.name)) for chunk in ordered]
         page_rows = catalog.compressed(pages)
         with self._writing() as connection:
             old = catalog.document_key(connection, document.id)
@@ -363,13 +365,15 @@ class SqliteIndex(notes.Notes):
             new = is_empty(connection)
             if not new:
                 self._require_header(connection)
+            incomplete = new or lacks_columns(connection)
         self._database.use_wal()
-        if new:
+        if incomplete:
             with self._database.writing() as connection:
                 if is_empty(connection):  # another process may have been faster
                     create_tables(connection, self._header, *KEYWORD_TABLES)
                 else:
                     self._require_header(connection)
+                    add_columns(connection)
         with self._database.reading() as connection:
             current = get_meta(connection, "analysis") == analysis_version()
         if not current:

@@ -6,12 +6,15 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from localrag.errors import NotFoundError
-from localrag.index.content import ChunkTerms, name_terms, text_hash
+from localrag.index.content import name_terms, text_hash
 from localrag.index.filters import microseconds, moment
+from localrag.index.sqlite_lexical import KeywordRow
 from localrag.types import Chunk, Document, DocumentId, Page, ScoredChunk
+
+PageRow: TypeAlias = tuple[int, int | None, str | None, bytes, bool]
 
 _DOCUMENT = (
     "SELECT d.id, d.content_hash, d.name, d.uri, d.media_type, d.size_bytes, d.page_count, d.chunk_count, "
@@ -87,26 +90,30 @@ def change_document(connection: sqlite3.Connection, key: int, document: Document
     _insert_tags_and_readers(connection, key, document)
 
 
-def compressed(pages: Iterable[Page]) -> list[tuple[int, int | None, str | None, bytes]]:
+def compressed(pages: Iterable[Page]) -> list[PageRow]:
     """Rows for `insert_pages`; made before the transaction, since it takes time."""
     return [
-        (page.ordinal, page.number, page.label, zlib.compress(page.markdown.encode("utf-8", "surrogatepass")))
+        (
+            page.ordinal,
+            page.number,
+            page.label,
+            zlib.compress(page.markdown.encode("utf-8", "surrogatepass")),
+            page.verbatim,
+        )
         for page in pages
     ]
 
 
-def insert_pages(
-    connection: sqlite3.Connection, key: int, rows: Iterable[tuple[int, int | None, str | None, bytes]]
-) -> None:
+def insert_pages(connection: sqlite3.Connection, key: int, rows: Iterable[PageRow]) -> None:
     """Stores the pages of the document with this key."""
     connection.executemany(
-        "INSERT INTO pages (document_key, ordinal, number, label, markdown) VALUES (?, ?, ?, ?, ?)",
+        "INSERT INTO pages (document_key, ordinal, number, label, markdown, verbatim) VALUES (?, ?, ?, ?, ?, ?)",
         ((key, *row) for row in rows),
     )
 
 
 def insert_chunks(
-    connection: sqlite3.Connection, key: int, chunks: Sequence[Chunk], terms: Sequence[ChunkTerms]
+    connection: sqlite3.Connection, key: int, chunks: Sequence[Chunk], terms: Sequence[KeywordRow]
 ) -> list[int]:
     """The keys of the chunks, in order; equal embedding texts share one row of `texts`."""
     hashes = [text_hash(chunk.embedding_text) for chunk in chunks]
@@ -167,7 +174,8 @@ def read_documents(connection: sqlite3.Connection, rest: str, values: Sequence[s
 def read_pages(connection: sqlite3.Connection, document_id: DocumentId, ordinal: int | None = None) -> list[Page]:
     """The document's pages in order, or the one with this ordinal."""
     query = (
-        "SELECT p.ordinal, p.number, p.label, p.markdown FROM pages p JOIN documents d ON d.key = p.document_key "
+        "SELECT p.ordinal, p.number, p.label, p.markdown, p.verbatim "
+        "FROM pages p JOIN documents d ON d.key = p.document_key "
         "WHERE d.id = ? AND p.ordinal = ifnull(?, p.ordinal) ORDER BY p.ordinal"
     )
     return [
@@ -176,8 +184,9 @@ def read_pages(connection: sqlite3.Connection, document_id: DocumentId, ordinal:
             number=number,
             label=label,
             markdown=zlib.decompress(markdown).decode("utf-8", "surrogatepass"),
+            verbatim=bool(verbatim),
         )
-        for place, number, label, markdown in connection.execute(query, (document_id, ordinal))
+        for place, number, label, markdown, verbatim in connection.execute(query, (document_id, ordinal))
     ]
 
 

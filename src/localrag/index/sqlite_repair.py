@@ -7,7 +7,7 @@ import sqlite3
 from localrag.index.analysis import analysis_version
 from localrag.index.content import chunk_terms, name_terms
 from localrag.index.sqlite_catalog import read_chunks
-from localrag.index.sqlite_lexical import LexicalLeg
+from localrag.index.sqlite_lexical import LexicalLeg, keyword_row
 from localrag.index.sqlite_schema import count_change, new_generation, set_meta
 from localrag.index.sqlite_vectors import recount_embedded
 
@@ -22,7 +22,8 @@ _STATEMENTS = (
 def rebuild(connection: sqlite3.Connection, lexical: LexicalLeg) -> None:
     """Keyword index, counts and marks as the stored chunks and vectors say; orphans are gone."""
     lexical.recreate(connection)
-    terms = [(key, chunk_terms(chunk, name)) for key, name, chunk in read_chunks(connection, "ORDER BY c.key", ())]
+    chunks = read_chunks(connection, "ORDER BY c.key", ())
+    terms = [(key, keyword_row(chunk_terms(chunk, name))) for key, name, chunk in chunks]
     lexical.add(connection, terms)
     connection.executemany(
         "UPDATE chunks SET language = ?, term_count = ? WHERE key = ?",

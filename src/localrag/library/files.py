@@ -166,10 +166,34 @@ def write_atomically(path: Path, data: bytes) -> None:
                 raise
         temporary.replace(path)
     except OSError as error:
-        raise StorageFullError(
-            f"Cannot write below {path.parent}: {_reason(error)}.",
-            hint="Free some space or set LOCALRAG_DATA_DIR to a folder that can be written.",
-        ) from error
+        raise _cannot_write(path, error) from error
+
+
+def make_folder(path: Path) -> None:
+    """Makes the folder and those above it. Raises as `write_atomically` does."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+
+
+def write_unseen(path: Path, data: bytes) -> None:
+    """Puts the bytes at a path in a folder that nobody reads until it is renamed, without waiting for the disk.
+
+    Raises:
+        StorageFullError: no space, or no permission.
+    """
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+
+
+def _cannot_write(path: Path, error: OSError) -> StorageFullError:
+    return StorageFullError(
+        f"Cannot write below {path.parent}: {_reason(error)}.",
+        hint="Free some space or set LOCALRAG_DATA_DIR to a folder that can be written.",
+    )
 
 
 def printable(name: str) -> str:

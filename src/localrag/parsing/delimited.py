@@ -11,8 +11,9 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from localrag.errors import EmptyDocument
 from localrag.parsing.detect import extension
@@ -26,6 +27,7 @@ from localrag.types import Page, ParsedDocument
 # Where two delimiters cut the sample equally well, the rarer character in ordinary text is meant.
 _DELIMITERS = ("\t", ";", "|", ",")
 _SAMPLE_CHARS = 64 * 1024
+_BLOCK_CHARS = 256 * 1024
 _SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 
@@ -39,36 +41,80 @@ class _Row:
 
 
 def read(source: Source) -> ParsedDocument:
-    """The rows in pages of about 3,000 characters, labelled `rows 2-41`."""
+    """The rows in pages of about 3,000 characters, labelled `rows 2-41`.
+
+    The file is gone through twice, once for its usual width and once for its pages, so that only text is kept in
+    memory: a million rows as lists of strings would take ten times their size.
+    """
     text, _ = decode_text(source.read_bytes())
     text = text.replace("\x00", "")
-    rows, warnings = _records(text, _delimiter(text, extension(source.name)))
-    if not rows:
+    table = _table(text, _delimiter(text, extension(source.name)))
+    width = _usual_width(table)
+    if not width:
         raise EmptyDocument(f"{source.name} holds no rows.", path=source.name, hint="Export the table again.")
-    titles, header, body = _parts(rows)
-    pages = tuple(_pages(titles, header, body))
-    return ParsedDocument(media_type=source.media_type or "text/csv", pages=pages, warnings=warnings)
+    pages = tuple(_pages(*_parts(table.rows(), width)))
+    return ParsedDocument(media_type=source.media_type or "text/csv", pages=pages, warnings=table.warnings)
 
 
-def _records(text: str, delimiter: str) -> tuple[list[_Row], tuple[str, ...]]:
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """How the text is to be cut into rows. `first` is the number of its first record."""
+
+    text: str
+    start: int
+    first: int
+    delimiter: str
+    quoted: bool
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return () if self.quoted else ("A quotation mark is never closed; quotation marks were read as text.",)
+
+    def records(self) -> Iterator[list[str]]:
+        """All records, empty ones too, their cells as they stand in the file."""
+        lines = _lines(self.text, self.start)
+        if self.quoted:
+            return csv.reader(lines, delimiter=self.delimiter, skipinitialspace=True)
+        return csv.reader(lines, delimiter=self.delimiter, quoting=csv.QUOTE_NONE)
+
+    def rows(self) -> Iterator[_Row]:
+        for number, cells in enumerate(self.records(), start=self.first):
+            stripped = tuple([cell.strip() for cell in cells])
+            if any(stripped):
+                yield _Row(number, stripped)
+
+
+def _lines(text: str, start: int) -> Iterator[str]:
+    """The text's lines with their ends; io.StringIO would hold all of the text again, in four bytes a character."""
+    while start < len(text):
+        end = min(start + _BLOCK_CHARS, len(text))
+        # Up to a line feed: CR LF must not be parted, and lines that end in CR alone are parted by the reader.
+        end = text.find("\n", end) + 1 or len(text)
+        yield from io.StringIO(text[start:end], newline="")
+        start = end
+
+
+def _table(text: str, delimiter: str) -> _Table:
     csv.field_size_limit(max(csv.field_size_limit(), len(text)))
     marked = _SEPARATOR_LINE.match(text)
-    skipped = 1 if marked else 0
-    body = text[marked.end() :] if marked else text
-    if _ends_inside_quotes(body, delimiter):
-        # Read as quoted, the rest of the file would become one cell.
-        reader = csv.reader(io.StringIO(body, newline=""), delimiter=delimiter, quoting=csv.QUOTE_NONE)
-        warnings: tuple[str, ...] = ("A quotation mark is never closed; quotation marks were read as text.",)
-    else:
-        reader = csv.reader(io.StringIO(body, newline=""), delimiter=delimiter, skipinitialspace=True)
-        warnings = ()
-    stripped = (tuple(cell.strip() for cell in cells) for cells in reader)
-    return [_Row(number, cells) for number, cells in enumerate(stripped, start=skipped + 1) if any(cells)], warnings
+    start = marked.end() if marked else 0
+    # Read as quoted where a quotation mark is never closed, the rest of the file would become one cell.
+    return _Table(text, start, 2 if marked else 1, delimiter, quoted=not _ends_inside_quotes(text, start, delimiter))
 
 
-def _ends_inside_quotes(text: str, delimiter: str) -> bool:
+def _usual_width(table: _Table) -> int:
+    """The commonest number of cells of rows that are not empty; 0 when there are none."""
+    widths = Counter(
+        len(cells) for cells in table.records() if cells and (cells[0].strip() or any(map(str.strip, cells)))
+    )
+    return widths.most_common(1)[0][0] if widths else 0
+
+
+def _ends_inside_quotes(text: str, start: int, delimiter: str) -> bool:
+    if '"' not in text:
+        return False
     try:
-        for _ in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True, strict=True):
+        for _ in csv.reader(_lines(text, start), delimiter=delimiter, skipinitialspace=True, strict=True):
             pass
     except csv.Error as error:
         return "unexpected end" in str(error)
@@ -98,21 +144,22 @@ def _agreement(sample: str, delimiter: str) -> float:
     return count / widths.total() if width > 1 else 0.0
 
 
-def _parts(rows: Sequence[_Row]) -> tuple[Sequence[_Row], _Row | None, Sequence[_Row]]:
+def _parts(rows: Iterator[_Row], width: int) -> tuple[Sequence[_Row], _Row | None, Iterator[_Row]]:
     """Title lines, the header if there is one, and the rows below.
 
     Title lines are rows with a single cell above a table of several. The first row of the table is its header unless
     half of it are numbers; years are no numbers here, since they head columns.
     """
-    width = Counter(len(row.cells) for row in rows).most_common(1)[0][0]
-    start = 0
-    while width > 1 and start < len(rows) - 1 and sum(1 for cell in rows[start].cells if cell) == 1:
-        start += 1
-    filled = [cell for cell in rows[start].cells if cell]
+    titles: list[_Row] = []
+    first = next(rows)
+    while width > 1 and sum(1 for cell in first.cells if cell) == 1 and (below := next(rows, None)) is not None:
+        titles.append(first)
+        first = below
+    filled = [cell for cell in first.cells if cell]
     numbers = sum(1 for cell in filled if is_number(cell) and not _YEAR.fullmatch(cell))
     if 2 * numbers >= len(filled):
-        return rows[:start], None, rows[start:]
-    return rows[:start], rows[start], rows[start + 1 :]
+        return titles, None, chain([first], rows)
+    return titles, first, rows
 
 
 @dataclass(slots=True)
@@ -139,18 +186,22 @@ class _Block:
         return "\n".join([*lines, *(row_line(row.cells, width) for row in self.rows)])
 
 
-def _pages(titles: Sequence[_Row], header: _Row | None, body: Sequence[_Row]) -> Iterator[Page]:
+def _pages(titles: Sequence[_Row], header: _Row | None, body: Iterator[_Row]) -> Iterator[Page]:
     names = header.cells if header else ()
     intro = "\n\n".join(" ".join(next(cell for cell in row.cells if cell).split()) for row in titles)
-    first = min(row.number for row in (*titles, *([header] if header else []), *body[:1]))
+    above = [*titles, *([header] if header else [])]
+    if not above:
+        top = next(body)
+        body = chain([top], body)
+    first = above[0].number if above else top.number
     for ordinal, block in enumerate(_blocks(names, first, body), start=1):
         last = block.rows[-1].number if block.rows else (header or titles[-1]).number
         label = f"row {block.first}" if block.first == last else f"rows {block.first}-{last}"
-        above = f"{intro}\n\n" if intro and ordinal == 1 else ""
-        yield Page(ordinal=ordinal, label=label, markdown=above + block.markdown())
+        opening = f"{intro}\n\n" if intro and ordinal == 1 else ""
+        yield Page(ordinal=ordinal, label=label, markdown=opening + block.markdown())
 
 
-def _blocks(names: Sequence[str], first: int, body: Sequence[_Row]) -> Iterator[_Block]:
+def _blocks(names: Sequence[str], first: int, body: Iterable[_Row]) -> Iterator[_Block]:
     header_chars = sum(len(name) + 3 for name in names)
     block = _Block(names=names, first=first)
     for row in body:

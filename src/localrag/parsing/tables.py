@@ -10,7 +10,6 @@ from localrag.parsing.sheet_header import is_number
 # A longer table is cut into several under the same header, so that pages can be cut between them.
 TABLE_CHARS = 4_000
 
-_SPACE = re.compile(r"\s+")
 _YEAR = re.compile(r"(19|20)\d{2}")
 
 # Columns (from 0) that merged cells of a row cover, as half-open ranges.
@@ -19,7 +18,7 @@ Spans = Sequence[tuple[int, int]]
 
 def cell(text: str) -> str:
     """The text as it may stand in a Markdown table: one line, pipes escaped."""
-    return _SPACE.sub(" ", text).strip().replace("|", "\\|")
+    return " ".join(text.split()).replace("|", "\\|")
 
 
 def row_line(cells: Sequence[str], width: int) -> str:

@@ -45,10 +45,9 @@ def test_pages_appear_all_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     def spy(path: Path, data: bytes) -> None:
         seen.append([text for text in _read(tmp_path) if text.startswith("page")])
-        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
 
-    monkeypatch.setattr(markdown_files, "write_atomically", spy)
+    monkeypatch.setattr(markdown_files, "write_unseen", spy)
     files.write("abc", [Page(ordinal=n, number=n, markdown=f"new {n}") for n in (1, 2)])
     assert seen == [["page 1", "page 2", "page 3"]] * 2
     assert _read(tmp_path) == ["new 1", "new 2"]
