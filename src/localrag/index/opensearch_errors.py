@@ -39,6 +39,8 @@ _WITHOUT_NODES = frozenset(
         "unavailable_shards_exception",
     }
 )
+# A node that ends in the middle of a request makes it fail with 500; asked again, the other copies answer.
+_NODE_GONE = frozenset({"node_disconnected_exception", "node_not_connected_exception", "node_closed_exception"})
 _RETRYABLE = frozenset({429, 502, 503, 504})
 
 
@@ -135,6 +137,8 @@ def refused(status: int, told: object, url: str) -> LocalRagError:
         url: the address, for the message.
     """
     kind, reason = _kind_and_reason(told)
+    if status == 500 and _NODE_GONE & {str(cause.get("type")) for cause in _causes(told)}:
+        status = 503
     if _is_out_of_space(kind, reason):
         return StorageFullError(f"{SERVICE} at {url} takes no writes ({_short(reason)}).", hint=SPACE_HINT)
     if status in (401, 403):
@@ -167,11 +171,18 @@ def _kind_and_reason(told: object) -> tuple[str, str]:
     if not isinstance(told, Mapping):
         return "error", str(told)
     kind, reasons = str(told.get("type", "error")), [str(told.get("reason", ""))]
-    causes: list[Any] = [*told.get("root_cause", []), told.get("caused_by")]
-    for cause in causes:
-        if isinstance(cause, Mapping) and str(cause.get("reason", "")) not in reasons:
+    for cause in _causes(told)[1:]:
+        if str(cause.get("reason", "")) not in reasons:
             reasons.append(str(cause.get("reason", "")))
     return kind, ": ".join(reason for reason in reasons if reason)
+
+
+def _causes(told: object) -> list[Mapping[str, Any]]:
+    """The error and those that it names as its causes."""
+    if not isinstance(told, Mapping):
+        return []
+    every = [told, *told.get("root_cause", []), told.get("caused_by")]
+    return [cause for cause in every if isinstance(cause, Mapping)]
 
 
 def _is_out_of_space(kind: str, reason: str) -> bool:

@@ -209,6 +209,19 @@ def test_one_failed_search_fails_the_whole() -> None:
         asked.searches([("a", {}), ("b", {})])
 
 
+def test_a_search_whose_node_ended_is_asked_again() -> None:
+    gone = {"type": "node_disconnected_exception", "reason": "[b][127.0.0.1:9301][search[phase/fetch/id]] disconnected"}
+    whole = {"type": "search_phase_execution_exception", "reason": "Partial shards failure", "root_cause": [gone]}
+    asked, transport, _ = http({"responses": [{"status": 500, "error": whole}]}, {"responses": [{"hits": {}}]})
+    assert asked.search("a", {}) == {"hits": {}}
+    assert len(transport.asked) == 2
+    fault = {"type": "null_pointer_exception", "reason": "?"}
+    asked, transport, _ = http({"responses": [{"status": 500, "error": {**whole, "root_cause": [fault]}}]})
+    with pytest.raises(BackendError, match="HTTP 500"):
+        asked.search("a", {})
+    assert len(transport.asked) == 1
+
+
 def test_a_search_that_lost_a_shard_is_asked_again() -> None:
     lost = {"status": 503, **error("search_phase_execution_exception", "no shard available")}
     asked, transport, _ = http({"responses": [lost]}, {"responses": [{"hits": {"total": 1}}]})
