@@ -286,7 +286,7 @@ class Library(SearchIndex, ConversationStore, Protocol):
         ...
 
     def promote_successor(self, *, seen: int) -> bool:
-        """Puts the successor, which is to be closed before, in this index's place: in one step that a kill cannot halve.
+        """Puts the successor, which is to be closed before, in this index's place in one step, or does nothing.
 
         Conversations and failures stay. Who has this index open gets IndexMismatchError from then on.
 

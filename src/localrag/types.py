@@ -25,7 +25,7 @@ class Page:
     label: what a reader would call the place where there is no page number, or which part of a container the
         page belongs to: `sheet Q3, rows 2-40`, `cell 4`, `chapter 3: The Storm`, `lines 1-80`, `docs/a.pdf`.
     verbatim: text as it stands in the file and no Markdown: a leading `#` is no heading. Told to whoever cuts the page
-        into chunks; an index does not keep it.
+        into chunks; two pages that differ in it alone are equal.
     """
 
     ordinal: int

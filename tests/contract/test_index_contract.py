@@ -993,6 +993,13 @@ class TestSuccessor:
         assert empty.documents() == []
         empty.close()
 
+    def test_how_a_page_is_to_be_cut_is_kept(self, index: Index) -> None:
+        pages = [Page(ordinal=1, markdown="# code", verbatim=True), Page(ordinal=2, markdown="# heading")]
+        index.replace_document(document(), pages, [])
+        assert [page.verbatim for page in index.pages("a")] == [True, False]
+        index.update_document(document(name="b.txt"))
+        assert [page.verbatim for page in index.pages("a")] == [True, False]
+
     def test_vectors_and_derived_data_are_what_was_stored(self, index: Index) -> None:
         put(index, "a", "alpha", "beta")
         embed(index, alpha=(0, 0, 1, 0))

@@ -100,7 +100,7 @@ def page_entry(document: Document, page: Page) -> Json:
         "kind": "page",
         "document": document.id,
         "position": page.ordinal,
-        "payload": {"number": page.number, "label": page.label, "markdown": packed},
+        "payload": {"number": page.number, "label": page.label, "markdown": packed, "verbatim": page.verbatim},
     }
 
 
@@ -108,7 +108,13 @@ def page_of(source: Json) -> Page:
     """The page of an entry."""
     payload = source["payload"]
     markdown = zlib.decompress(base64.b64decode(payload["markdown"])).decode("utf-8", "surrogatepass")
-    return Page(ordinal=source["position"], number=payload["number"], label=payload["label"], markdown=markdown)
+    return Page(
+        ordinal=source["position"],
+        number=payload["number"],
+        label=payload["label"],
+        markdown=markdown,
+        verbatim=payload.get("verbatim", False),  # earlier releases did not keep it
+    )
 
 
 def chunk_entry(document: Document, chunk: Chunk, terms: ChunkTerms, known: KnownText) -> Json:

@@ -11,10 +11,10 @@ import logging
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from localrag.errors import IndexCorruptError, IndexMismatchError, LocalRagError, StorageFullError
+from localrag.errors import IndexCorruptError, IndexMismatchError, LocalRagError, NotFoundError, StorageFullError
 from localrag.filters import Filter
 from localrag.index import sqlite_catalog as catalog
 from localrag.index import sqlite_notes as notes
@@ -382,15 +382,9 @@ class SqliteIndex(notes.Notes):
 
     def _forget_in_successor(self, document_id: DocumentId) -> None:
         """A document that is deleted leaves no trace in an index that is being built, were it never finished."""
-        header = self._successor.header()
-        if header is None:
-            return
-        successor = SqliteIndex.open(self._successor.path, header)
-        try:
-            if successor.get_document(document_id) is not None:
+        if (header := self._successor.header()) is not None:
+            with closing(SqliteIndex.open(self._successor.path, header)) as successor, suppress(NotFoundError):
                 successor.delete_document(document_id)
-        finally:
-            successor.close()
 
     def _require_header(self, connection: sqlite3.Connection) -> None:
         require_header(connection, str(self.path), self._header, lambda: self._successor.hint(connection, self._header))

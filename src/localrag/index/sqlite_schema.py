@@ -59,6 +59,7 @@ CREATE TABLE pages (
     number INTEGER,
     label TEXT,
     markdown BLOB NOT NULL,  -- zlib
+    verbatim INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (document_key, ordinal)
 );
 
@@ -132,6 +133,17 @@ def create_tables(connection: sqlite3.Connection, header: IndexHeader, *more: st
     connection.executemany("INSERT INTO meta VALUES (?, ?)", facts.items())
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+def lacks_columns(connection: sqlite3.Connection) -> bool:
+    """Whether the file is of a release that did not keep what it is made of verbatim; that one can read it still."""
+    return connection.execute("SELECT 1 FROM pragma_table_info('pages') WHERE name = 'verbatim'").fetchone() is None
+
+
+def add_columns(connection: sqlite3.Connection) -> None:
+    """Makes room for what earlier releases did not keep."""
+    if lacks_columns(connection):
+        connection.execute("ALTER TABLE pages ADD COLUMN verbatim INTEGER NOT NULL DEFAULT 0")
 
 
 def is_empty(connection: sqlite3.Connection) -> bool:

@@ -320,3 +320,17 @@ def _run(path: Path, *statements: str) -> None:
         for statement in statements:
             connection.execute(statement)
     connection.close()
+
+
+def test_a_file_of_an_earlier_release_gets_the_column_it_lacks(tmp_path: Path) -> None:
+    path = tmp_path / "library.db"
+    index = SqliteIndex.open(path, HEADER)
+    put(index)
+    index.close()
+    _run(path, "ALTER TABLE pages DROP COLUMN verbatim")
+    again = SqliteIndex.open(path, HEADER)
+    identifier = again.documents()[0].id
+    assert [page.verbatim for page in again.pages(identifier)] == [False] * len(again.pages(identifier))
+    put(again)
+    assert all(check.ok for check in again.check(deep=True))
+    again.close()

@@ -240,3 +240,12 @@ def test_source_code_is_cut_as_code(index: MemoryIndex) -> None:
     rebuild(index)
     assert index.document_chunks("code") == chunker(SMALLER).chunk("code", pages)
     assert {chunk.heading_path for chunk in index.document_chunks("code")} == {()}
+
+
+def test_the_code_of_an_archive_is_cut_as_code_and_the_rest_is_not(index: MemoryIndex) -> None:
+    text = "# said to be a heading\n\n" + text_of("code", 1)
+    pages = [Page(ordinal=1, markdown=text, verbatim=True), Page(ordinal=2, markdown=text)]
+    index.replace_document(replace(get(index, "ash"), media_type="application/zip"), pages, [])
+    rebuild(index)
+    headings = {(chunk.page_ordinal, chunk.heading_path) for chunk in index.document_chunks("ash")}
+    assert headings == {(1, ()), (2, ("said to be a heading",))}
