@@ -11,7 +11,7 @@ DocumentId: TypeAlias = str
 ChunkId: TypeAlias = str
 
 DocumentStatus: TypeAlias = Literal["queued", "indexed", "embedding", "failed"]
-ScoreScale: TypeAlias = Literal["bm25", "cosine", "rrf", "cross_encoder"]
+ScoreScale: TypeAlias = Literal["bm25", "cosine", "rrf", "blend", "cross_encoder"]
 Confidence: TypeAlias = Literal["high", "medium", "low", "none"]
 AnswerMode: TypeAlias = Literal["llm", "extractive"]
 
@@ -47,7 +47,12 @@ class ParsedDocument:
     @property
     def is_verbatim(self) -> bool:
         """Whether all pages are; archives and mails hold files of both kinds, see `Page.verbatim`."""
-        return self.media_type == "text/plain" or self.media_type.startswith("text/x-")
+        return is_verbatim(self.media_type)
+
+
+def is_verbatim(media_type: str) -> bool:
+    """Whether files of this type are kept as they stand: in them a leading `#` begins a comment and no heading."""
+    return media_type == "text/plain" or media_type.startswith("text/x-")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

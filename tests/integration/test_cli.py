@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import threading
+import zipfile
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -173,6 +174,18 @@ def test_documents_show_and_delete(folder: Path) -> None:
     assert (result["deleted"][0]["chunks"] > 0, result["missing"]) == (True, ["nothing.pdf"])
     assert data("search", "garage", "--semantic", "0")["hits"] == []
     assert (folder / "lease.md").exists()
+
+
+def test_show_tells_on_stderr_what_was_not_read(folder: Path) -> None:
+    with zipfile.ZipFile(folder / "all.zip", "w") as archive:
+        archive.writestr("good.txt", "The boiler is in the cellar.")
+        archive.writestr("none.txt", "")
+    data("ingest", str(folder / "all.zip"))
+
+    done = run("show", "all.zip")
+
+    assert done.stdout == "[all.zip, good.txt, line 1]\n\nThe boiler is in the cellar.\n\n"
+    assert "note: none.txt is empty (0 bytes)." in done.stderr
 
 
 def test_tag_and_collection_filters(folder: Path) -> None:

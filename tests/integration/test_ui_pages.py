@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
+import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -91,7 +93,7 @@ def make_app(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[MakeAp
         for name, text in documents.items():
             assert rag.ingest_bytes(text.encode(), f"{name}.md").status == "indexed"
         rag.embed_pending()
-        monkeypatch.setattr(RAG, "open", lambda: rag)
+        monkeypatch.setattr(RAG, "open", lambda **_: rag)
         return App(rag)
 
     yield make
@@ -305,6 +307,31 @@ def test_what_was_read_is_shown_beside_its_source(make_app: MakeApp) -> None:
     assert "The monthly rent of the warehouse is $4,200" in shown(tab)
     tab.toggle(key="reading_raw").set_value(True).run()
     assert "## Rent\n\nThe monthly rent" in tab.code[0].value
+
+
+def test_pages_are_leafed_through_below_what_was_not_read(make_app: MakeApp) -> None:
+    app = make_app()
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as writer:
+        for name, text in (("a.py", "# starts the pump"), ("b.txt", "The second page."), ("c.txt", ""), ("d.txt", "")):
+            writer.writestr(name, text)
+    assert app.rag.ingest_bytes(archive.getvalue(), "all.zip").status == "indexed"
+    tab = select(app.open(UPLOAD), 0)
+
+    assert tab.warning[0].value == "- c.txt is empty (0 bytes).\n- d.txt is empty (0 bytes)."
+    assert tab.dataframe[0].value["Warnings"].tolist() == ["⚠ 2"]
+    assert tab.button(key="reading_previous").disabled
+    tab.button(key="reading_next").click().run()
+    assert "The second page." in shown(tab)
+    assert tab.button(key="reading_next").disabled
+
+
+def test_code_is_shown_as_it_stands(make_app: MakeApp) -> None:
+    app = make_app()
+    app.rag.ingest_bytes(b"# starts the pump\nSTART = 12\n", "pump.py")
+    tab = select(app.open(UPLOAD), 0)
+
+    assert tab.code[0].value == "# starts the pump\nSTART = 12"
 
 
 # ----------------------------------------------------------------------------------- Chat

@@ -274,7 +274,7 @@ def show(
     document: Annotated[str, typer.Argument(help="Name or id.")],
     page: Annotated[int | None, typer.Option("--page", min=1, help="Only this page, from 1.")] = None,
 ) -> None:
-    """Print the Markdown the index holds for a document."""
+    """Print the Markdown the index holds for a document, and on stderr what was not read of it."""
     from localrag.cli import output
     from localrag.types import cite
 
@@ -284,6 +284,7 @@ def show(
         if not pages:
             raise NotFoundError(f"{found.name} has no page {page}.", hint=f"It has {found.page_count}.")
     with _exit_on_error():
+        output.notes(found.warnings)
         for item in pages:
             sys.stdout.write(f"{output.clean(cite(found.name, item.number, item.label))}\n\n")
             sys.stdout.write(output.clean(item.markdown).rstrip() + "\n\n")

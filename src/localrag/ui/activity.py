@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import streamlit as st
 
@@ -18,6 +18,7 @@ _SHOWN = 50
 """Outcomes listed at once; a page with thousands of lines would be slow to draw every second."""
 _UNSCROLLED = 6
 _LIST_PX = 230
+_SHORT_WARNING = 90
 
 _ICON = {
     "indexed": ":green[:material/check_circle:]",
@@ -115,8 +116,15 @@ def outcome_line(outcome: Outcome) -> str:
     if outcome.status == "skipped":
         return f"{line}{plain(outcome.note or 'already indexed')}, skipped"
     note = f", {plain(outcome.note)}" if outcome.note else ""
-    warned = f" · :orange[{labels.count(len(outcome.warnings), 'warning')}]" if outcome.warnings else ""
+    warned = f" · :orange[{_warned(outcome.warnings)}]" if outcome.warnings else ""
     return f"{line}indexed {labels.count(outcome.chunks, 'chunk')}{note}{warned}"
+
+
+def _warned(warnings: Sequence[str]) -> str:
+    """The warning itself where there is one and it is short, else how many."""
+    if len(warnings) == 1 and len(warnings[0]) <= _SHORT_WARNING:
+        return plain(warnings[0])
+    return labels.count(len(warnings), "warning")
 
 
 def _vectors(worker: LibraryWorker, state: WorkerState) -> None:

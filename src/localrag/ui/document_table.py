@@ -39,6 +39,7 @@ class Row(TypedDict):
     Pages: int
     Chunks: int
     Status: str
+    Warnings: str
     Added: datetime
     Delete: str
 
@@ -81,6 +82,7 @@ def rows(documents: Sequence[Document]) -> list[Row]:
             Pages=document.page_count,
             Chunks=document.chunk_count,
             Status=labels.status(document),
+            Warnings=f"⚠ {len(document.warnings)}" if document.warnings else "",
             Added=document.indexed_at.astimezone().replace(tzinfo=None),
             Delete=":material/delete:",
         )
@@ -92,6 +94,7 @@ def _table(documents: Sequence[Document]) -> list[Document]:
     """Draws the table; the selected documents."""
     listed = hashlib.sha256("\n".join(document.id for document in documents).encode()).hexdigest()[:16]
     # The key names the rows: a selection by position must not outlive a change of what stands there.
+    warned = any(document.warnings for document in documents)
     event: Any = st.dataframe(
         rows(documents),
         key=f"documents_{listed}",
@@ -101,10 +104,15 @@ def _table(documents: Sequence[Document]) -> list[Document]:
         on_select="rerun",
         selection_mode="multi-row",
         column_config={
-            "Name": st.column_config.TextColumn(width=290),
+            "Name": st.column_config.TextColumn(width=225 if warned else 290),
             "Size": st.column_config.NumberColumn(format="bytes", width="small"),
             "Pages": st.column_config.NumberColumn(width="small", help="Pages, slides, sheets or other parts."),
             "Chunks": st.column_config.NumberColumn(width="small"),
+            "Warnings": st.column_config.TextColumn(
+                width=80, help="What was not read, or read another way than shown. Tick the document to see."
+            )
+            if warned
+            else None,
             "Added": st.column_config.DatetimeColumn(format="YYYY-MM-DD HH:mm"),
             "Delete": st.column_config.ButtonColumn(width=60, type="tertiary", help="Asks first.", key=_CLICK),
         },

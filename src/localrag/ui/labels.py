@@ -8,6 +8,7 @@ from datetime import datetime
 from localrag.types import Confidence, Document, Hit
 
 MEDIA_PDF = "application/pdf"
+MEDIA_PICTURE = "image/"  # what the types of pictures begin with
 
 CONFIDENCE_COLOUR: dict[Confidence, str] = {"high": "green", "medium": "orange", "low": "red", "none": "gray"}
 
