@@ -14,6 +14,7 @@ from pathlib import Path
 
 import make_office
 import pymupdf
+from PIL import Image
 
 from localrag.parsing.formats import FORMATS
 
@@ -215,6 +216,28 @@ def code_zip() -> bytes:
     return zipped({f"src/sample.{ending}": f"# first line of {ending}\nvalue_{ending} = 1\n" for ending in endings})
 
 
+def pictures() -> dict[str, bytes]:
+    """The same notice as a picture of each kind."""
+    page = pymupdf.open().new_page(width=420, height=160)
+    page.insert_text((20, 50), "Harbour notice", fontsize=24)
+    page.insert_text((20, 95), "The lock is closed on Tuesdays.", fontsize=16)
+    pixels = page.get_pixmap(dpi=110, colorspace=pymupdf.csGRAY)
+    image = Image.frombytes("L", (pixels.width, pixels.height), pixels.samples)
+    made = {}
+    for ending, kind in (
+        ("png", "PNG"),
+        ("jpg", "JPEG"),
+        ("tiff", "TIFF"),
+        ("webp", "WEBP"),
+        ("bmp", "BMP"),
+        ("gif", "GIF"),
+    ):
+        buffer = io.BytesIO()
+        image.save(buffer, kind, **({"compression": "tiff_lzw"} if kind == "TIFF" else {}))
+        made[f"notice.{ending}"] = buffer.getvalue()
+    return made
+
+
 def main() -> None:
     texts: dict[str, str | bytes] = {
         "harbour.odt": odt(), "berths.ods": ods(), "tides.odp": odp(), "tides.odg": odp("drawing"), "prices.rtf": rtf(),
@@ -236,7 +259,7 @@ def main() -> None:
         "pump.py": '"""Drives the pump."""\n\n# start at high water\nSTART = 12\n',
         "pump.yaml": "# settings\npump:\n  start: 12\n",
     }  # fmt: skip
-    for name, content in texts.items():
+    for name, content in {**texts, **pictures()}.items():
         (FILES / name).write_bytes(content.encode() if isinstance(content, str) else content)
     for name, write in make_office.WRITERS.items():
         write(FILES / name)

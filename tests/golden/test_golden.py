@@ -1,7 +1,8 @@
 """Files of every type beside what must be read of them.
 
 `cases.json` names the files, the texts that must stand on a page, and those that must stand nowhere. `expected/` holds
-the whole Markdown: `pytest tests/golden --update-golden` writes it anew, for a reviewer to read as a diff.
+the whole Markdown: `pytest tests/golden --update-golden` writes it anew, for a reviewer to read as a diff. A picture
+has no expected Markdown: what is read of one may differ in a letter from one processor to the next.
 """
 
 from __future__ import annotations
@@ -21,7 +22,14 @@ from localrag.types import Page, ParsedDocument
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
+# Read by LibreOffice, which is not everywhere; tests/unit/parsing/test_parsing_legacy.py has them.
+ELSEWHERE = {"doc", "ppt"}
 CASES: dict[str, dict[str, Any]] = json.loads((HERE / "cases.json").read_text(encoding="utf-8"))
+
+
+EXACT = [
+    name for name in CASES if not FORMATS[BY_EXTENSION[Path(name).suffix.lstrip(".")].name].module.endswith("pictures")
+]
 
 
 def place(page: Page) -> str:
@@ -42,7 +50,7 @@ def shown(document: ParsedDocument) -> str:
     return "\n".join([*head, *pages]) + "\n"
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", EXACT)
 def test_the_markdown_is_the_expected_one(name: str, request: pytest.FixtureRequest) -> None:
     path = HERE / "expected" / f"{Path(name).name}.txt"
     found = shown(read(name))
@@ -72,8 +80,8 @@ def test_there_is_a_file_of_every_type_and_an_expected_text_for_every_file() -> 
         names = [*CASES, *archive.namelist()]
     covered = {BY_EXTENSION[Path(name).suffix.lstrip(".")].name for name in names}
 
-    assert set(FORMATS) - covered == set()
-    assert {path.name for path in (HERE / "expected").iterdir()} == {f"{Path(name).name}.txt" for name in CASES}
+    assert set(FORMATS) - covered == ELSEWHERE
+    assert {path.name for path in (HERE / "expected").iterdir()} == {f"{Path(name).name}.txt" for name in EXACT}
     assert {path.name for path in (HERE / "files").iterdir()} <= {Path(name).name for name in CASES}
 
 
@@ -81,5 +89,7 @@ def test_files_from_elsewhere_are_credited() -> None:
     notice = (HERE / "NOTICE.md").read_text(encoding="utf-8")
     made = (HERE / "make_files.py").read_text(encoding="utf-8") + (HERE / "make_office.py").read_text(encoding="utf-8")
 
-    foreign = [path.name for path in (HERE / "files").iterdir() if f'"{path.name}"' not in made]
+    foreign = [
+        path.name for path in (HERE / "files").iterdir() if f'"{path.name}"' not in made and path.stem != "notice"
+    ]
     assert [name for name in foreign if f"| {name} |" not in notice] == []

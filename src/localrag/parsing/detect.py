@@ -29,8 +29,11 @@ _UNREAD_EXTENSIONS = {"ps": ("PostScript", "Convert it to PDF and add that file.
 # (offset, signature, format): pictures.
 _PICTURES = (
     (0, b"\x89PNG\r\n\x1a\n", "png"), (0, b"\xff\xd8\xff", "jpg"), (0, b"GIF8", "gif"), (0, b"II*\x00", "tiff"),
-    (0, b"MM\x00*", "tiff"), (0, b"BM", "bmp"), (8, b"WEBP", "webp"),
+    (0, b"MM\x00*", "tiff"), (8, b"WEBP", "webp"),
 )  # fmt: skip
+# "BM", the file's size, four zeros, where the pixels begin, and how long the next header is. Of a white page nearly all
+# other bytes are 255, which is no sign of anything binary.
+_BITMAP = re.compile(rb"BM.{4}\x00{4}.{4}[\x0c\x28\x34\x38\x40\x6c\x7c]\x00{3}", re.DOTALL)
 # (offset, signature, what it is): formats that are recognised in order to be refused with a fitting word.
 _SIGNATURES = (
     (4, b"ftypheic", "HEIC picture"), (4, b"ftypmif1", "HEIC picture"), (4, b"ftypavif", "AVIF picture"),
@@ -98,6 +101,8 @@ def _binary_format(path: Path, name: str, head: bytes, limits: Limits) -> str | 
         return "rtf"
     if head.startswith(_BIFF_STARTS):
         return "xls"
+    if _BITMAP.match(head):
+        return "bmp"
     for offset, signature, what in _PICTURES:
         if _has(head, offset, signature):
             return what
