@@ -262,3 +262,19 @@ def test_missing_copies_are_told_and_no_fault(real: OpenSearch, monkeypatch: pyt
     healed = words(run("health"))
     assert "green, 1 data nodes" in healed
     assert step not in healed
+
+
+@pytest.mark.opensearch
+def test_one_silent_address_of_several_is_passed_over_and_named(
+    real: OpenSearch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        silent = f"http://127.0.0.1:{held.getsockname()[1]}"
+        monkeypatch.setenv("LOCALRAG_INDEX_URL", f"{silent}, {URL}")
+        assert run("ingest", "lease.md").exit_code == 0
+        for name in ("search", "ask"):
+            assert "31 March 2027" in words(run(*COMMANDS[name]))
+        told = words(run("health"))
+    assert f"no answer from {silent} Start the node at {silent}, or take it out of LOCALRAG_INDEX_URL." in told
+    assert f"no answer from {URL}" not in told
