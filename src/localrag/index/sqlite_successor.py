@@ -47,8 +47,8 @@ class Successor:
         try:
             with database.reading() as connection:
                 return None if is_empty(connection) else stored_header(connection, str(self.path))
-        except (IndexCorruptError, IndexMismatchError):
-            return None
+        except (IndexCorruptError, IndexMismatchError, StorageFullError):
+            return None  # damaged, of another release, or being removed right now
         finally:
             database.close()
 
@@ -64,8 +64,11 @@ class Successor:
                 ) from error
 
     def drop_if_used(self, header: IndexHeader) -> None:
-        """Removes it when the index in use is of the same parameters: its pages are there, or nobody needs them."""
-        if self.path.exists() and self.header() in (None, header):
+        """Removes it when the index in use is of the same parameters: its pages are there, or nobody needs them.
+
+        One without a header stays: another process may be making it right now.
+        """
+        if self.header() == header:
             self.drop()
 
     def hint(self, connection: sqlite3.Connection, wanted: IndexHeader) -> str:
@@ -105,6 +108,7 @@ class Successor:
         with self._database.bare() as reader, self._database.bare() as target, following.bare() as source:
             version = _data_version(reader)
             require_header(reader)
+            stored_header(source, str(self.path))  # raises unless it is one of ours, and whole
             if change_count(reader) != seen:
                 return False
             _bring_along(reader, source)

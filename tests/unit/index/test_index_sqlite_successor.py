@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from localrag.errors import BackendTimeout, IndexMismatchError
+from localrag.errors import BackendTimeout, IndexMismatchError, LocalRagError
 from localrag.index import sqlite_successor
 from localrag.index.content import REBUILD_LEASE
 from localrag.index.sqlite import SqliteIndex
@@ -169,3 +170,36 @@ def test_all_files_of_both_are_known(index: SqliteIndex) -> None:
     assert len(present) >= 4
     assert present <= set(files_beside(index.path))
     successor.close()
+
+
+def test_searches_meet_the_old_index_or_the_refusal_and_nothing_else(index: SqliteIndex) -> None:
+    ends: list[LocalRagError] = []
+
+    def search() -> None:
+        try:
+            while True:
+                found = index.search_legs("secretword", None, limit=1).lexical
+                assert found is not None
+                assert [hit.chunk.text for hit in found] == ["secretword"]
+        except LocalRagError as error:
+            ends.append(error)
+
+    searchers = [threading.Thread(target=search) for _ in range(4)]
+    for each in searchers:
+        each.start()
+    build(index, "anotherword")
+    assert index.promote_successor(seen=index.latest_change())
+    for each in searchers:
+        each.join(timeout=30)
+    assert [type(each) for each in ends] == [IndexMismatchError] * 4
+
+
+def test_one_that_is_just_being_made_is_left_alone(index: SqliteIndex) -> None:
+    path = build(index)
+    path.unlink()
+    path.touch()
+    SqliteIndex.open(index.path, HEADER).close()
+    assert path.exists()
+    with pytest.raises(IndexMismatchError, match="another program"):
+        index.promote_successor(seen=index.latest_change())
+    assert [each.text for each in index.document_chunks("a")] == ["secretword"]
