@@ -30,7 +30,11 @@ _START_TIMEOUT_S = 60.0
 _END_TIMEOUT_S = 5.0
 # What a file can be granted beside its own limit for pages to be recognised: 1,440 of them at a minute each.
 _MAX_SECONDS = 86_400.0
+# What a reply holds; frames before it ask for time and tell which file inside the file is being read.
+_ENDS = frozenset({"document", "error", "found", "ready"})
 _STDERR_TAIL_BYTES = 4096
+# The PDF library and the text recognition take some 150; a child that keeps more costs more than a new one.
+_MAX_GROWTH_MB = 256
 # JSON escapes and UTF-8 take at most 6 bytes a character; labels and warnings are within the rest.
 _BYTES_PER_CHAR, _REPLY_OVERHEAD_BYTES = 6, 64 * 1024 * 1024
 # Variables that programs need to start at all; none of them holds a secret.
@@ -47,6 +51,8 @@ class Child:
             ParserCrashed: it does not start.
         """
         self.served = 0
+        # Number and name of the file inside the file that is being read, or 0 and the file's own name.
+        self.inside: tuple[int, str] = 0, ""
         self._ended = threading.Event()
         self._limits = limits
         self._folder = Path(tempfile.mkdtemp(prefix="localrag-parser-"))
@@ -60,10 +66,16 @@ class Child:
         }
         ready, _ = self._exchange(config, "the parser process", _START_TIMEOUT_S)
         self.protections: dict[str, bool] = ready["ready"]
+        self._idle_mb = _resident_mb(self.pid)
 
     @property
     def pid(self) -> int:
         return self._process.pid
+
+    @property
+    def grown(self) -> bool:
+        """Whether it holds much more memory than when it was new: a library leaks, or a large file left its mark."""
+        return _resident_mb(self.pid) > self._idle_mb + _MAX_GROWTH_MB
 
     @property
     def alive(self) -> bool:
@@ -76,6 +88,7 @@ class Child:
             ParseTimeout, ParserCrashed, DocumentTooLarge: and the process has been ended.
         """
         self.served += 1
+        self.inside = 0, name
         return self._exchange(request, name, self._limits.timeout_s, picture=picture)
 
     def end(self) -> None:
@@ -118,8 +131,11 @@ class Child:
     def _receive(self, deadline: _Deadline, *, picture: bool) -> tuple[dict[str, Any], bytes]:
         stream = _pipe(self._process.stdout)
         limit = self._limits.output_chars * _BYTES_PER_CHAR + _REPLY_OVERHEAD_BYTES
-        while (reply := read_json(stream, limit)) is not None and "more_s" in reply:
-            deadline.extend(float(reply["more_s"]))
+        while (reply := read_json(stream, limit)) is not None and not _ENDS.intersection(reply):
+            if "more_s" in reply:
+                deadline.extend(float(reply["more_s"]))
+            else:
+                self.inside = int(reply["inside"]), str(reply["name"])
         if reply is None:
             raise ProtocolError("the process ended before it replied")
         return reply, read_raw(stream, limit) if picture and "error" not in reply else b""
@@ -179,6 +195,14 @@ class _Tail:
 
     def text(self) -> str:
         return self._tail.decode("utf-8", errors="replace").strip()
+
+
+def _resident_mb(pid: int) -> float:
+    """Megabytes the process holds; 0 where the system does not tell by a file, or the process has ended."""
+    with suppress(OSError, ValueError, IndexError):
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+    return 0.0
 
 
 def _start(folder: Path) -> subprocess.Popen[bytes]:

@@ -27,6 +27,7 @@ from localrag.types import Page, ParsedDocument
 # Where two delimiters cut the sample equally well, the rarer character in ordinary text is meant.
 _DELIMITERS = ("\t", ";", "|", ",")
 _SAMPLE_CHARS = 64 * 1024
+_PAGES_A_GRANT = 3_000  # some 100,000 rows
 _BLOCK_CHARS = 256 * 1024
 _SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n", re.IGNORECASE)
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
@@ -52,8 +53,16 @@ def read(source: Source) -> ParsedDocument:
     width = _usual_width(table)
     if not width:
         raise EmptyDocument(f"{source.name} holds no rows.", path=source.name, hint="Export the table again.")
-    pages = tuple(_pages(*_parts(table.rows(), width)))
+    pages = tuple(_granted(source, _pages(*_parts(table.rows(), width))))
     return ParsedDocument(media_type=source.media_type or "text/csv", pages=pages, warnings=table.warnings)
+
+
+def _granted(source: Source, pages: Iterator[Page]) -> Iterator[Page]:
+    """The pages; a file that has come far is long and does not hang, and is given its time limit once more."""
+    for page in pages:
+        if page.ordinal % _PAGES_A_GRANT == 0:
+            source.more_time(source.limits.timeout_s)
+        yield page
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
 
-from localrag.errors import DocumentTooLarge, EmptyDocument, UnreadableDocument
+from localrag.errors import DocumentError, DocumentTooLarge, EmptyDocument, UnreadableDocument
 from localrag.parsing.detect import detect, extension
 from localrag.parsing.source import Budget, Limits, Source, Tools, no_more_time
 from localrag.types import Page, ParsedDocument
@@ -34,6 +34,8 @@ class _Reading:
     extra_readers: Mapping[str, str]
     tools: Tools
     more_time: Callable[[float], None]
+    without: Mapping[int, DocumentError]
+    inside: Callable[[int, str], None]
     budget: Budget = field(default_factory=Budget)
 
 
@@ -45,6 +47,8 @@ def read_document(
     extra_readers: Mapping[str, str] | None = None,
     tools: Tools | None = None,
     more_time: Callable[[float], None] = no_more_time,
+    without: Mapping[int, DocumentError] | None = None,
+    inside: Callable[[int, str], None] = lambda number, name: None,
 ) -> ParsedDocument:
     """The document's pages, at least one of them with text.
 
@@ -55,15 +59,25 @@ def read_document(
         extra_readers: extension -> path of a Python file with a `read`, tried before detection.
         tools: text recognition and other programs; by default what comes with localrag.
         more_time: called with the seconds that slow work may take beyond the limit.
+        without: files inside this one that are not to be read, by number, each with what is said of it instead.
+        inside: called with number and name when a file inside this one is begun, and with that around it at its end;
+            the number is 0 for the file itself, and counts all levels in the order in which they are read.
 
     Raises:
         DocumentError: of the subclass that says what is wrong with this file.
     """
-    reading = _Reading(limits=limits, extra_readers=extra_readers or {}, tools=tools or Tools(), more_time=more_time)
+    reading = _Reading(
+        limits=limits,
+        extra_readers=extra_readers or {},
+        tools=tools or Tools(),
+        more_time=more_time,
+        without=without or {},
+        inside=inside,
+    )
     return _read(path, name, reading, depth=0)
 
 
-def _read(path: Path, name: str, reading: _Reading, depth: int) -> ParsedDocument:
+def _read(path: Path, name: str, reading: _Reading, depth: int, number: int = 0) -> ParsedDocument:
     check_file(path, name, reading.limits)
     try:
         reader, media_type = _reader_for(path, name, reading)
@@ -76,7 +90,7 @@ def _read(path: Path, name: str, reading: _Reading, depth: int) -> ParsedDocumen
             budget=reading.budget,
             tools=reading.tools,
             more_time=reading.more_time,
-            read_child=lambda data, child: _read_child(data, child, reading, depth + 1),
+            read_child=lambda data, child: _read_child(data, child, reading, depth + 1, around=(number, name)),
         )
         return _checked(reader(source), name, reading.limits, depth)
     except OSError as error:
@@ -118,7 +132,7 @@ def check_file(path: Path, name: str, limits: Limits) -> None:
         )
 
 
-def _read_child(data: bytes, name: str, reading: _Reading, depth: int) -> ParsedDocument:
+def _read_child(data: bytes, name: str, reading: _Reading, depth: int, *, around: tuple[int, str]) -> ParsedDocument:
     """One file inside another, through a temporary file that never bears its name."""
     if depth > reading.limits.depth:
         raise DocumentTooLarge(
@@ -133,10 +147,34 @@ def _read_child(data: bytes, name: str, reading: _Reading, depth: int) -> Parsed
             path=name,
             hint="Unpack the outer archive and add the folder.",
         )
+    number = reading.budget.members
+    if number in reading.without:
+        raise reading.without[number]
+    reading.inside(number, name)
     with tempfile.TemporaryDirectory(prefix="localrag-") as folder:
         path = Path(folder) / "member"
         path.write_bytes(data)
-        return _read(path, name, reading, depth)
+        try:
+            document = _read(path, name, reading, depth, number)
+        except MemoryError:
+            raise  # ends the process, by which the parent knows the member to leave out
+        except Exception as error:
+            reading.inside(*around)
+            if isinstance(error, DocumentError):
+                raise
+            raise unforeseen(name, error) from error  # any bug of any library costs this member only
+        reading.inside(*around)
+        return document
+
+
+def unforeseen(name: str, error: Exception) -> DocumentError:
+    """What is said of a file whose reader met with an error that nobody thought of."""
+    reason = " ".join(str(error).split())[:200]
+    return UnreadableDocument(
+        f"{name} could not be read: {type(error).__name__}{': ' if reason else ''}{reason}.",
+        path=name,
+        hint="The file is damaged or unusual. Open it in its program and save a new copy.",
+    )
 
 
 def _reader_for(path: Path, name: str, reading: _Reading) -> tuple[Reader, str]:

@@ -1,7 +1,7 @@
 """The parser the program uses: every file is read in a child process, which a bad file can take down alone.
 
 Children are started when first needed, kept between files since starting one costs more than reading most files,
-replaced after so many files to give back what libraries leak, and replaced at once after any fault.
+replaced after so many files or when they keep too much memory, and replaced at once after any fault.
 """
 
 from __future__ import annotations
@@ -15,14 +15,17 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from localrag.errors import ParserCrashed, ParseTimeout
 from localrag.parsing.child import Child, cancelled
-from localrag.parsing.frames import document_from_json, error_from_json
+from localrag.parsing.frames import document_from_json, error_from_json, error_to_json
 from localrag.parsing.source import Limits, Tools
 from localrag.protocols import PagePicture
 from localrag.types import ParsedDocument
 
 # A fresh child costs a tenth of a second; spread over this many files it is not noticed.
 _RECYCLE_AFTER = 200
+# Members of one archive that may each cost their time limit and a process before the archive is given up.
+_MAX_LEFT_OUT = 3
 # Below the interface and the answering of questions, above idle work.
 _NICENESS = 5
 
@@ -71,9 +74,19 @@ class IsolatedParser:
 
     def parse(self, path: Path, *, name: str) -> ParsedDocument:
         """The document's pages; at least one holds text. Raises the DocumentError that says what is wrong."""
-        with self._child(name) as child:
-            reply, _ = child.ask({"do": "parse", "path": str(path.resolve()), "name": name}, name)
-        return document_from_json(_checked(reply, name)["document"])
+        without: dict[int, dict[str, str]] = {}
+        while True:
+            request = {"do": "parse", "path": str(path.resolve()), "name": name, "without": without}
+            with self._child(name) as child:
+                try:
+                    reply, _ = child.ask(request, name)
+                    return document_from_json(_checked(reply, name)["document"])
+                except (ParseTimeout, ParserCrashed) as error:
+                    number, inner = child.inside
+                    if not number or self._closed or len(without) == _MAX_LEFT_OUT:
+                        raise
+                    # A file inside this one took the process down: the rest is read again without it.
+                    without[number] = error_to_json(type(error)(error.message.replace(name, inner), path=inner))
 
     def render(self, path: Path, *, name: str, page: int, quote: str, dpi: int = 110) -> PagePicture:
         """The page (from 1) as PNG with the quote highlighted."""
@@ -116,7 +129,7 @@ class IsolatedParser:
                 child = self._started(name)
             yield child
         finally:
-            if child is not None and (not child.alive or child.served >= self._recycle_after):
+            if child is not None and (not child.alive or child.served >= self._recycle_after or child.grown):
                 self._forget(child)
                 child = None
             self._idle.put(child)

@@ -19,6 +19,8 @@ from localrag.parsing.source import Source
 from localrag.types import Page, ParsedDocument
 
 MEDIA_TYPE = "application/pdf"
+# A file that has come so far is long and does not hang: it is given the time limit once more.
+_PAGES_A_GRANT = 250
 _UNDECODED = re.compile("[\ufffd\ue000-\uf8ff]")
 
 
@@ -60,6 +62,8 @@ def _read(document: Any, source: Source) -> ParsedDocument:
     pages: list[PageText] = []
     undecoded: list[int] = []
     for index, page in enumerate(document):
+        if index and index % _PAGES_A_GRANT == 0:
+            source.more_time(source.limits.timeout_s)
         text = read_page(page)
         text.pieces = with_ruled_tables(text.pieces, text.rules)
         if _is_undecoded(text):

@@ -15,7 +15,7 @@ class Limits:
 
     timeout_s: wall clock for the whole file, enforced by the parent, which ends the child.
     memory_mb: address space of the child beyond what it needs idle.
-    output_chars: Markdown that one file may produce.
+    output_chars: Markdown that one file may produce; a table of a million rows has some 90 million.
     ratio, ratio_floor_bytes: inflated over compressed size, judged once more than the floor was inflated.
     depth: containers inside containers. members: files in one archive, all levels together.
     """
@@ -23,7 +23,7 @@ class Limits:
     timeout_s: float = 120.0
     memory_mb: int = 2048
     file_bytes: int = 512 * 1024 * 1024
-    output_chars: int = 50_000_000
+    output_chars: int = 250_000_000
     inflated_bytes: int = 1024 * 1024 * 1024
     ratio: int = 100
     ratio_floor_bytes: int = 1024 * 1024

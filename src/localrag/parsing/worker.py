@@ -13,10 +13,10 @@ import shutil
 from pathlib import Path
 from typing import IO, Any
 
-from localrag.errors import DocumentError, UnreadableDocument
+from localrag.errors import DocumentError
 from localrag.parsing import sandbox
-from localrag.parsing.dispatch import check_file, read_document
-from localrag.parsing.frames import document_to_json, error_to_json, read_json, write_json, write_raw
+from localrag.parsing.dispatch import check_file, read_document, unforeseen
+from localrag.parsing.frames import document_to_json, error_from_json, error_to_json, read_json, write_json, write_raw
 from localrag.parsing.source import Limits, Tools
 
 # Requests are paths and names; anything longer is not from our parent.
@@ -73,14 +73,23 @@ def _serve(
             found, picture = _render(path, name, request, limits, tools)
             reply: dict[str, Any] = {"found": found}
         else:
-            document = read_document(path, name, limits, extra_readers=extra_readers, tools=tools, more_time=more_time)
+            document = read_document(
+                path,
+                name,
+                limits,
+                extra_readers=extra_readers,
+                tools=tools,
+                more_time=more_time,
+                without={int(key): error_from_json(error, name) for key, error in request["without"].items()},
+                inside=lambda number, inner: write_json(replies, {"inside": number, "name": inner}),
+            )
             reply = {"document": document_to_json(document)}
     except DocumentError as error:
         reply = {"error": error_to_json(error)}
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001 - any bug of any library, met in one file, must cost that file only
-        reply = {"error": error_to_json(_unforeseen(name, error))}
+        reply = {"error": error_to_json(unforeseen(name, error))}
     write_json(replies, reply)
     if picture is not None:
         write_raw(replies, picture)
@@ -92,15 +101,6 @@ def _render(path: Path, name: str, request: dict[str, Any], limits: Limits, tool
     check_file(path, name, limits)
     picture = render_page(path, request["page"], request["quote"], request["dpi"], name=name, tools=tools)
     return picture.found, picture.png
-
-
-def _unforeseen(name: str, error: Exception) -> DocumentError:
-    reason = " ".join(str(error).split())[:200]
-    return UnreadableDocument(
-        f"{name} could not be read: {type(error).__name__}{': ' if reason else ''}{reason}.",
-        path=name,
-        hint="The file is damaged or unusual. Open it in its program and save a new copy.",
-    )
 
 
 if __name__ == "__main__":

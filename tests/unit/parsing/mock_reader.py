@@ -16,6 +16,11 @@ from localrag.types import Page, ParsedDocument
 
 def read(source: Source) -> ParsedDocument:
     command, _, argument = source.read_bytes().decode().partition(" ")
+    if command == "slow":
+        seconds, more = map(float, argument.split())
+        source.more_time(more)
+        time.sleep(seconds)
+        return ParsedDocument(media_type="test/mock", pages=(Page(ordinal=1, markdown="at last"),))
     return ParsedDocument(media_type="test/mock", pages=(Page(ordinal=1, markdown=COMMANDS[command](argument)),))
 
 
@@ -83,7 +88,16 @@ def _write(path_and_megabytes: str) -> str:
     return "written"
 
 
+def _keep(megabytes: str) -> str:
+    """As a library that leaks."""
+    KEPT.extend(b"x" * (1024 * 1024) for _ in range(int(megabytes)))
+    return f"kept {megabytes}"
+
+
+KEPT: list[bytes] = []
+
 COMMANDS = {
+    "keep": _keep,
     "say": lambda text: text,
     "loop": _loop,
     "sleep": lambda seconds: f"slept {time.sleep(float(seconds))}",

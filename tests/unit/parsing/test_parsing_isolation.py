@@ -9,7 +9,8 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import psutil
@@ -105,6 +106,16 @@ def test_a_file_that_hangs_is_stopped_at_the_time_limit(tmp_path: Path, command:
         assert _ask(parser, tmp_path, "say next") == "next"
 
 
+def test_a_reader_that_asks_for_more_time_gets_it_for_this_file_only(tmp_path: Path) -> None:
+    limits = Limits(timeout_s=1.0, memory_mb=256)
+    with IsolatedParser(limits, extra_readers={"mock": MOCK}) as parser:
+        assert _ask(parser, tmp_path, "slow 1.5 30") == "at last"
+        with pytest.raises(ParseTimeout, match=r"after 1\.5 s"):
+            _ask(parser, tmp_path, "slow 60 0.5")
+        with pytest.raises(ParseTimeout, match=r"after 1 s"):
+            _ask(parser, tmp_path, "sleep 60")
+
+
 def test_what_a_library_prints_does_not_disturb_the_protocol(ask: Ask) -> None:
     assert ask("print 50") == "printed"
     assert ask("say next") == "next"
@@ -188,6 +199,15 @@ def test_a_child_is_kept_between_files_and_replaced_after_some(tmp_path: Path) -
     assert len(set(pids)) == 3
 
 
+def test_a_child_that_keeps_memory_is_replaced(tmp_path: Path) -> None:
+    with IsolatedParser(Limits(memory_mb=1024), extra_readers={"mock": MOCK}) as parser:
+        pid = _ask(parser, tmp_path, "pid")
+        assert _ask(parser, tmp_path, "keep 100") == "kept 100"
+        assert _ask(parser, tmp_path, "pid") == pid
+        assert _ask(parser, tmp_path, "keep 300") == "kept 300"
+        assert _ask(parser, tmp_path, "pid") != pid
+
+
 def test_a_child_that_died_while_idle_costs_no_file(tmp_path: Path) -> None:
     with IsolatedParser(LIMITS, extra_readers={"mock": MOCK}) as parser:
         pid = int(_ask(parser, tmp_path, "pid"))
@@ -269,3 +289,36 @@ def test_the_parent_loads_no_format_library(tmp_path: Path) -> None:
 def test_a_parser_needs_a_worker() -> None:
     with pytest.raises(ValueError, match="at least 1"):
         IsolatedParser(workers=0)
+
+
+def _archive(folder: Path, members: Mapping[str, str]) -> Path:
+    path = folder / "box.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in members.items():
+            archive.writestr(name, text)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("command", "warning"),
+    [
+        ("segfault", "crashed (SIGSEGV) while reading b.mock"),
+        ("allocate 4096", "ran out of memory (256 MB)"),
+        ("raise odd", "b.mock could not be read: KeyError: 'odd'."),
+        ("loop", "Reading b.mock was stopped after 2 s."),
+    ],
+)
+def test_a_member_that_takes_the_process_down_costs_only_itself(tmp_path: Path, command: str, warning: str) -> None:
+    path = _archive(tmp_path, {"a.txt": "first words", "b.mock": command, "c.mock": "say last words"})
+    with IsolatedParser(Limits(timeout_s=2.0, memory_mb=256), extra_readers={"mock": MOCK}) as parser:
+        document = parser.parse(path, name="box.zip")
+    assert [page.markdown for page in document.pages] == ["first words", "last words"]
+    assert len(document.warnings) == 1
+    assert warning in document.warnings[0]
+
+
+def test_an_archive_of_members_that_crash_is_given_up(tmp_path: Path) -> None:
+    path = _archive(tmp_path, {"a.txt": "words", **{f"{letter}.mock": "abort" for letter in "bcde"}})
+    with IsolatedParser(LIMITS, extra_readers={"mock": MOCK}) as parser, pytest.raises(ParserCrashed) as caught:
+        parser.parse(path, name="box.zip")
+    assert "box.zip" in caught.value.message
