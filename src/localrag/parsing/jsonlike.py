@@ -7,8 +7,10 @@ opened up and their parts get headings of their own, such as `web-app.servlet[3]
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from localrag.errors import DocumentError, UnreadableDocument
 from localrag.parsing.encoding import decode_text
@@ -18,6 +20,8 @@ from localrag.types import Page, ParsedDocument
 _PAGE_CHARS = 3_000
 # A part this long fits one chunk (512 tokens at three characters each) with its heading.
 _PART_CHARS = 1_200
+# A longer array is read element by element; a shorter one may fit one part as a whole.
+_LARGE_CHARS = 1_000_000
 
 
 class _Literal(str):
@@ -46,47 +50,82 @@ def read(source: Source) -> ParsedDocument:
     """The file's values in pages labelled `items[0]..items[40]`."""
     text, _ = decode_text(source.read_bytes())
     try:
-        parts = [part for path, value in _values(text, source.name) for part in _parts(path, value)]
+        parts = (part for path, value in _values(text, source.name) for part in _parts(path, value))
+        pages = tuple(_pages(parts))
     except RecursionError as error:
         raise UnreadableDocument(
             f"{source.name} is nested too deeply to be read.", path=source.name, hint="Flatten the JSON and try again."
         ) from error
-    return ParsedDocument(media_type="application/json", pages=tuple(_pages(parts)))
+    return ParsedDocument(media_type="application/json", pages=pages)
 
 
-def _values(text: str, name: str) -> list[tuple[str, object]]:
-    """The values in the file with their paths: one without a path, or one for each line of JSON Lines."""
-    decoder = json.JSONDecoder(
-        object_pairs_hook=_Object, parse_float=_Literal, parse_int=_Literal, parse_constant=_Literal, strict=False
-    )
-    found: list[tuple[int, object]] = []
-    at = _skip_space(text, 0)
-    while at < len(text) or not found:
-        try:
-            value, end = decoder.raw_decode(text, at)
-        except json.JSONDecodeError as error:
-            raise _invalid(name, error.msg, text, error.pos) from error
-        found.append((at, value))
+def _values(text: str, name: str) -> Iterator[tuple[str, object]]:
+    """The values in the file with their paths: one without a path, or one for each line of JSON Lines.
+
+    Of a long array each element is a value, and none is held longer than it takes to write it: as objects, a file of
+    100 MB takes more than a gigabyte.
+    """
+    begin = _skip_space(text, 0)
+    inside = _skip_space(text, begin + 1)
+    line = text.count("\n", 0, begin) + 1
+    if len(text) > _LARGE_CHARS and text.startswith("[", begin) and text.startswith(("[", "{"), inside):
+        end = yield from _elements(text, name, inside)
+        following = _next_line(text, name, end)
+    else:
+        value, end = _decoded(text, name, begin)
+        following = _next_line(text, name, end)
+        yield (f"line {line}" if following < len(text) else ""), value
+    while following < len(text):
+        line += text.count("\n", begin, following)
+        begin = following
+        value, end = _decoded(text, name, begin)
+        following = _next_line(text, name, end)
+        yield f"line {line}", value
+
+
+def _elements(text: str, name: str, at: int) -> Generator[tuple[str, object], None, int]:
+    """The elements of an array, the first of which begins at `at`, one at a time; returns where the array ends."""
+    index = 0
+    while True:
+        value, end = _decoded(text, name, _skip_space(text, at))
+        yield f"[{index}]", value
+        index += 1
         at = _skip_space(text, end)
-        if at < len(text) and "\n" not in text[end:at]:
-            raise _invalid(name, "Extra data", text, at)
-    if len(found) == 1:
-        return [("", found[0][1])]
-    return list(zip(_line_names(text, [start for start, _ in found]), [value for _, value in found], strict=True))
+        mark = text[at : at + 1]
+        if mark == "]":
+            return at + 1
+        if mark != ",":
+            raise _invalid(name, "Expecting ',' delimiter", text, at)
+        at += 1
 
 
-def _line_names(text: str, starts: Sequence[int]) -> Iterator[str]:
-    line, before = 1, 0
-    for start in starts:
-        line += text.count("\n", before, start)
-        before = start
-        yield f"line {line}"
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_Object, parse_float=_Literal, parse_int=_Literal, parse_constant=_Literal, strict=False
+)
+
+
+def _decoded(text: str, name: str, at: int) -> tuple[object, int]:
+    """The value that begins at `at`, and where it ends."""
+    try:
+        return _DECODER.raw_decode(text, at)
+    except json.JSONDecodeError as error:
+        raise _invalid(name, error.msg, text, error.pos) from error
+
+
+def _next_line(text: str, name: str, end: int) -> int:
+    """Where the next value begins, on a line below the one before; the length of the text when there is none."""
+    at = _skip_space(text, end)
+    if at < len(text) and "\n" not in text[end:at]:
+        raise _invalid(name, "Extra data", text, at)
+    return at
+
+
+_SPACE = re.compile(r"[ \t\r\n]*")
 
 
 def _skip_space(text: str, at: int) -> int:
-    while at < len(text) and text[at] in " \t\r\n":
-        at += 1
-    return at
+    found = _SPACE.match(text, at)
+    return found.end() if found else at
 
 
 def _invalid(name: str, problem: str, text: str, at: int) -> DocumentError:
@@ -183,10 +222,10 @@ def _shown(value: object) -> str:
     return "null" if value is None else str(value).lower()
 
 
-def _pages(parts: Sequence[_Part]) -> Iterator[Page]:
+def _pages(parts: Iterable[_Part]) -> Iterator[Page]:
     held: list[_Part] = []
     chars = ordinal = 0
-    for part in [*parts, None]:
+    for part in chain(parts, [None]):
         markdown = part.markdown() if part else ""
         if held and (part is None or chars + len(markdown) > _PAGE_CHARS):
             ordinal += 1

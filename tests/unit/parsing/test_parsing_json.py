@@ -100,3 +100,34 @@ def test_a_scalar_is_a_document_too(read_content: Read) -> None:
 
 def test_utf_16_is_read(read_content: Read) -> None:
     assert read_content('{"Größe": "山"}'.encode("utf-16"), "a.json").pages[0].markdown == "- Größe: 山"
+
+
+LONG = " " * 1_000_001  # from this length on an array is read element by element
+
+
+def test_a_long_array_is_read_element_by_element(read_content: Read) -> None:
+    document = read_content(f'[{LONG}{{"a": 1}}, [2, 3], "plain" ]\n', "a.json")
+
+    assert [(page.label, page.markdown) for page in document.pages] == [
+        ("[0]..[2]", "## [0]\n\n- a: 1\n\n## [1]\n\n2, 3\n\n## [2]\n\nplain")
+    ]
+
+
+def test_lines_after_a_long_array_are_read_too(read_content: Read) -> None:
+    document = read_content(f'[{LONG}{{"a": 1}}]\n\n{{"b": 2}}\n', "a.jsonl")
+
+    assert document.pages[0].markdown == "## [0]\n\n- a: 1\n\n## line 3\n\n- b: 2"
+
+
+@pytest.mark.parametrize(
+    ("end", "said"),
+    [
+        ('{"a": 1} {"b": 2}]', "Expecting ',' delimiter at line 2, column 10"),
+        ('{"a": 1}] 5', "Extra data at line 2, column 11"),
+        ('{"a": 1}, ', "Expecting value at line 2, column 11"),
+        ('{"a": 1}', "Expecting ',' delimiter at line 2, column 9"),
+    ],
+)
+def test_a_long_array_that_is_damaged_says_where(end: str, said: str, read_content: Read) -> None:
+    with pytest.raises(UnreadableDocument, match=said):
+        read_content(f"[{LONG}\n{end}", "a.json")
