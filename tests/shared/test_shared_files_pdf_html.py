@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from localrag.errors import DocumentError, EncryptedDocument, NeedsOcr, UnreadableDocument, UnsupportedDocument
+from localrag.errors import DocumentError, EncryptedDocument, UnreadableDocument, UnsupportedDocument
 from localrag.parsing import epub, html, pdf
 from localrag.parsing.source import Source
 from localrag.types import Page, ParsedDocument
@@ -17,7 +17,6 @@ from localrag.types import Page, ParsedDocument
 FILES = Path(__file__).resolve().parents[2].parent / "shared" / "files"
 READERS = {
     "pdf": pdf.read,
-    "scanned_pdf": pdf.read,
     "html": html.read,
     "htm": html.read,
     "epub": epub.read,
@@ -25,8 +24,6 @@ READERS = {
 ERRORS: dict[str, type[DocumentError]] = {
     "needs password": EncryptedDocument,
     "error": UnreadableDocument,
-    "ocr": NeedsOcr,
-    "ocr (rotate)": NeedsOcr,
 }
 _INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2066-\u2069\u00ad\ufeff]")
 

@@ -65,7 +65,7 @@ class OcrPage:
         lines = [
             [
                 [line.x0, line.y0, line.x1, line.y1],
-                [[word.text, round(word.x0, 1), round(word.x1, 1), word.box] for word in line.words],
+                [[word.text, word.x0, word.x1, word.box] for word in line.words],
             ]
             for line in self.lines
         ]
@@ -119,7 +119,9 @@ def _placed(box: Box, read: ReadLine, slant: float, size: tuple[int, int], turns
     x0, x1 = min(x for x, _ in straight), max(x for x, _ in straight)
     y0, y1 = min(y for _, y in straight), max(y for _, y in straight)
     words = tuple(
-        OcrWord(text, x0 + start * (x1 - x0), x0 + end * (x1 - x0), _part(box, start, end, size, turns))
+        OcrWord(
+            text, round(x0 + start * (x1 - x0), 1), round(x0 + end * (x1 - x0), 1), _part(box, start, end, size, turns)
+        )
         for text, start, end in read.words
     )
     return OcrLine(words, round(x0, 1), round(y0, 1), round(x1, 1), round(y1, 1))

@@ -33,8 +33,8 @@ class Scans:
 def read_scans(source: Source, numbers: Sequence[int], picture: Callable[[int], Image]) -> Scans:
     """The pages with these numbers, read one by one; `picture` draws one.
 
-    A page costs what it costs, but all together may take `ocr_page_s` a page: then the rest is left, and what was read
-    is kept. The cache has it too, so that another run goes on from there.
+    A page costs what it costs, but all together may take `ocr_page_s` a page: then the rest is left, but for the first,
+    and what was read is kept. The cache has it too, so that another run goes on from there.
     """
     result = Scans()
     if not numbers:
@@ -46,7 +46,7 @@ def read_scans(source: Source, numbers: Sequence[int], picture: Callable[[int], 
     source.more_time(allowed)
     end = time.monotonic() + allowed
     for number in numbers:
-        if time.monotonic() > end:
+        if result.read and time.monotonic() > end:
             result.late.append(number)
             continue
         try:

@@ -34,16 +34,24 @@ def draw(rag: RAG, document: Document) -> None:
             raw = is_verbatim(document.media_type) or st.toggle(
                 "Markdown source", key="reading_raw", help="The exact text that is searched."
             )
-        if document.media_type == labels.MEDIA_PDF and page.number is not None and page.label is None:
+        if _is_drawn(document, page):
             picture, text = st.columns(2)
             with text:  # first: the picture takes its time
                 st.caption("Read as")
                 _text(page, raw=raw, height=_BESIDE_PX)
             with picture:
                 st.caption("The page")
-                show_page_picture(rag, document, page.number)
+                show_page_picture(rag, document, page.number or 1)
         else:
             _text(page, raw=raw, height="content")
+
+
+def _is_drawn(document: Document, page: Page) -> bool:
+    """Whether there is a picture of the page: of a PDF or picture itself, not of a file inside it."""
+    if page.label is not None:
+        return False
+    is_pdf = document.media_type == labels.MEDIA_PDF and page.number is not None
+    return is_pdf or document.media_type.startswith(labels.MEDIA_PICTURE)
 
 
 def _warnings(warnings: Sequence[str]) -> None:

@@ -130,9 +130,11 @@ def _open_button(rag: RAG, citations: Sequence[Citation], document: Document | N
 
 
 def has_picture(citation: Citation, document: Document | None) -> bool:
-    """Whether the cited page can be drawn: a page of the PDF itself, not of a file in an archive or attached to it."""
-    is_pdf = document is not None and document.media_type == labels.MEDIA_PDF
-    return is_pdf and citation.page is not None and citation.label is None
+    """Whether the cited page can be drawn: of the PDF or picture itself, not of a file inside it."""
+    if document is None or citation.label is not None:
+        return False
+    is_pdf = document.media_type == labels.MEDIA_PDF and citation.page is not None
+    return is_pdf or document.media_type.startswith(labels.MEDIA_PICTURE)
 
 
 def _show(rag: RAG, citations: Sequence[Citation], pictured: bool) -> None:
@@ -173,7 +175,7 @@ def _show_picture(rag: RAG, citation: Citation) -> None:
         st.markdown(render_safe(quoted.text, highlights=quoted.highlights))
     else:
         st.info("The quote was not found on this page, so nothing is marked.", icon=":material/info:")
-    st.image(picture.png, width="stretch", alt=f"Page {citation.page} of {citation.document}")
+    st.image(picture.png, width="stretch", alt=f"Page {citation.page or 1} of {citation.document}")
 
 
 def _show_text(rag: RAG, citation: Citation) -> None:

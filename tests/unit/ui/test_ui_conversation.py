@@ -220,6 +220,7 @@ def test_pages_of_a_pdf_have_pictures_but_not_those_of_a_pdf_in_an_archive() -> 
     assert not has_picture(replace(citation(), page=None), pdf)
     assert not has_picture(citation(), None)
     assert not has_picture(replace(citation(), label="attachment plan.pdf"), pdf)
+    assert has_picture(replace(citation(), page=None), replace(pdf, media_type="image/png"))
 
 
 def test_a_passage_that_was_not_cited_can_be_opened_too() -> None:
