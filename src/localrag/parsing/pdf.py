@@ -11,7 +11,7 @@ from localrag.parsing.malformed import unreadable
 from localrag.parsing.ocr import advice
 from localrag.parsing.pdf_grid import with_ruled_tables
 from localrag.parsing.pdf_lines import PageText, clean, mupdf, read_page
-from localrag.parsing.pdf_markdown import outline_key, page_markdown, read_style
+from localrag.parsing.pdf_markdown import markdowns, outline_key, read_style
 from localrag.parsing.pdf_running import drop_running_lines
 from localrag.parsing.pdf_scans import ScannedPages, read_scanned_pages
 from localrag.parsing.scans import named
@@ -94,7 +94,7 @@ def _markdowns(pages: Sequence[PageText], document: Any) -> list[str]:
     outline = {outline_key(title): level for level, title, *_ in document.get_toc() if outline_key(title)}
     drop_running_lines(pages)
     style = read_style(pages, outline)
-    return [page_markdown(page, style) for page in pages]
+    return list(markdowns(pages, style))
 
 
 def _is_undecoded(page: PageText) -> bool:

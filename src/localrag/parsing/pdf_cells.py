@@ -43,7 +43,8 @@ def build_table(rows: Sequence[Row], rules: Sequence[Rule], *, rtl: bool = False
     if rtl:
         header = header[::-1] if header else None
         body = [cells[::-1] for cells in body]
-    return Table(header, body)
+    edges = tuple(x for column in columns for x in (column.x0, column.x1))
+    return Table(header, body, edges=edges)
 
 
 def _join_signs(pieces: Sequence[Piece]) -> list[Piece]:

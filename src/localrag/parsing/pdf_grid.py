@@ -120,7 +120,9 @@ def _read(grid: _Grid, inside: Sequence[Piece]) -> Table | None:
     ]
     joined = _header_height(rows, any(owners[top, column] == owners[top, column - 1] for column in range(1, width)))
     header = [" ".join(dict.fromkeys(filter(None, parts))) for parts in zip(*rows[:joined], strict=True)]
-    return Table(header, [row for row in rows[joined:] if any(row)], caption)
+    bold = all(piece.bold for (row, _), cell in cells.items() if top <= row < top + joined for piece in cell)
+    body = [row for row in rows[joined:] if any(row)]
+    return Table(header, body, caption, edges=tuple(grid.xs), ruled=True, header_rows=joined, bold=bold)
 
 
 def _has_unruled_rows(cells: dict[tuple[int, int], list[Piece]]) -> bool:

@@ -40,11 +40,19 @@ _MAX_WALLS = 400  # vertical rules; a page with more is a drawing, and each word
 
 @dataclass(slots=True)
 class Table:
-    """Cells by row, every row as long as the header; the header is None when the table shows none."""
+    """Cells by row, every row as long as the header; the header is None when the table shows none.
+
+    edges: the borders of a ruled table's columns; else where each column begins and ends, one after the other.
+    header_rows, bold: of how many rows the header was made, and whether all of it is set in bold.
+    """
 
     header: list[str] | None
     body: list[list[str]]
     caption: str = ""
+    edges: tuple[float, ...] = ()
+    ruled: bool = False
+    header_rows: int = 1
+    bold: bool = False
 
 
 @dataclass(slots=True)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 from localrag.parsing.pdf_cells import build_table
 from localrag.parsing.pdf_columns import regions
+from localrag.parsing.pdf_continued import continue_table
 from localrag.parsing.pdf_lines import PageText, Table
 from localrag.parsing.pdf_marks import NOTE_START
 from localrag.parsing.pdf_tables import Row, rows_of, table_spans
@@ -77,30 +78,50 @@ def outline_key(title: str) -> str:
     return "".join(filter(str.isalnum, title.lower()))
 
 
+def markdowns(pages: Iterable[PageText], style: Style) -> Iterator[str]:
+    """Each page as Markdown; empty when it holds no text."""
+    above: Table | None = None  # the table that the page before ended with
+    for page in pages:
+        blocks = [
+            block
+            for region in regions(page.pieces, rtl=page.rtl)
+            for block in _region_blocks(page, rows_of(region, rtl=page.rtl), style)
+            if block
+        ]
+        if above and blocks and isinstance(blocks[0], Table):
+            continue_table(blocks[0], above)
+        above = blocks[-1] if blocks and isinstance(blocks[-1], Table) else None
+        yield _page_markdown(blocks, page.asides, style)
+
+
 def page_markdown(page: PageText, style: Style) -> str:
-    """The page as Markdown; empty when it holds no text."""
-    blocks: list[str] = []
-    for region in regions(page.pieces, rtl=page.rtl):
-        blocks += _region_blocks(page, rows_of(region, rtl=page.rtl), style)
-    blocks += [_escaped(join_lines([aside])) for aside in page.asides]
-    return "\n\n".join(block for block in _merged_lists(blocks) if block)
+    """One page by itself as Markdown."""
+    return next(markdowns([page], style))
+
+
+def _page_markdown(blocks: Sequence[str | Table], asides: Sequence[str], style: Style) -> str:
+    texts: list[str] = []
+    for block in blocks:
+        texts += [block.caption, _table_markdown(block, style.words)] if isinstance(block, Table) else [block]
+    texts += [_escaped(join_lines([aside])) for aside in asides]
+    return "\n\n".join(text for text in _merged_lists(texts) if text)
 
 
 def _rounded(size: float) -> float:
     return round(size * 2) / 2
 
 
-def _region_blocks(page: PageText, rows: Sequence[Row], style: Style) -> list[str]:
-    blocks: list[str] = []
+def _region_blocks(page: PageText, rows: Sequence[Row], style: Style) -> list[str | Table]:
+    blocks: list[str | Table] = []
     done = 0
     for start, end in _all_tables(rows):
         table = rows[start].pieces[0].table or build_table(rows[start:end], page.rules, rtl=page.rtl)
         if table is None:
             continue
         blocks += _prose(rows[done:start], style)
-        blocks += [table.caption, _table_markdown(table, style.words)]
+        blocks.append(table)
         done = end
-    return blocks + _prose(rows[done:], style)
+    return [*blocks, *_prose(rows[done:], style)]
 
 
 def _all_tables(rows: Sequence[Row]) -> list[tuple[int, int]]:

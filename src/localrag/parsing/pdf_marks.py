@@ -97,7 +97,8 @@ def attach_raised(runs: Sequence[RunT]) -> list[RunT]:
         return list(runs)
     gone = set()
     for mark in raised:
-        base = next((run for run in runs if _stands_at(mark, run) and id(run) not in gone), None)
+        bases = [run for run in runs if _stands_at(mark, run) and id(run) not in gone]
+        base = min(bases, key=lambda run: abs(mark.x0 - run.x1), default=None)
         if base is not None and (new := _plain(mark.text, base.text, "")):
             base.text, base.x1 = base.text + new, mark.x1
             gone.add(id(mark))
