@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import Any
 
 from localrag.parsing.pdf_marks import NOTE, Mark, attach_raised, marks_of, with_marks, without_marks
+from localrag.parsing.pdf_notes import comments_of, has_dingbats, with_signs
 from localrag.parsing.pdf_rules import Rule, read_rules, turned
 
 SOFT_HYPHEN = "\u00ad"
@@ -192,6 +193,7 @@ def read_page(page: Any) -> PageText:
     result.size = _usual_size(lines)
     result.rtl = _is_rtl(lines)
     result.pieces = _pieces(lines, walls, result.rtl)
+    result.asides += map(clean, comments_of(page))
     return result
 
 
@@ -213,6 +215,8 @@ def _main_direction(blocks: list[Any]) -> int:
 
 def _read_line(line: Any, words: list[Any], turn: int) -> _Line:
     spans = line["spans"]
+    signs = has_dingbats(spans)
+    spans = with_signs(spans) if signs else spans
     sizes: dict[float, int] = {}
     bold = italic = mono = total = 0
     for span in spans:
@@ -229,7 +233,7 @@ def _read_line(line: Any, words: list[Any], turn: int) -> _Line:
     ox, oy = spans[0]["origin"]
     baseline = turned((ox, oy, ox, oy), turn)[1] if turn else oy
     text = spans[0]["text"] if len(spans) == 1 else "".join(span["text"] for span in spans)
-    if sum([len(word[4]) for word in words]) < len("".join(text.split())):
+    if signs or sum([len(word[4]) for word in words]) < len("".join(text.split())):
         # MuPDF's words leave out private-use characters, which is what bullets of symbol fonts are.
         words = [(*span["bbox"], span["text"].strip()) for span in spans if span["text"].strip()]
     return _Line(
