@@ -184,7 +184,7 @@ def test_the_hint_says_what_to_do(tmp_path: Path, name: str, content: bytes, adv
         (b"II*\x00", "tiff"),
         (b"MM\x00*", "tiff"),
         (b"RIFF\x10\x00\x00\x00WEBPVP8 ", "webp"),
-        (b"BM", "bmp"),
+        (b"BM\x46\x00\x00\x00" + bytes(4) + b"\x36\x00\x00\x00\x28\x00\x00\x00", "bmp"),
         (b"GIF89a", "gif"),
     ],
 )

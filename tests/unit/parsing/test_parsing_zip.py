@@ -24,6 +24,7 @@ from localrag.types import ParsedDocument
 
 MEBIBYTE = 1024 * 1024
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
+SOUND = b"ID3\x03" + bytes(range(256))
 
 
 def _zip(members: Mapping[str, bytes | str], compression: int = zipfile.ZIP_DEFLATED) -> bytes:
@@ -145,8 +146,8 @@ def test_names_without_the_utf_8_flag_are_decoded(tmp_path: Path, name: str, enc
     [
         ({}, EmptyDocument, "no files"),
         ({"a.txt": ""}, EmptyDocument, "a.txt"),
-        ({"a.png": PNG}, UnsupportedDocument, "a.png"),
-        ({"a.png": PNG, "b.pdf": "broken", "c.txt": ""}, UnreadableDocument, "b.pdf"),
+        ({"a.mp3": SOUND}, UnsupportedDocument, "a.mp3"),
+        ({"a.mp3": SOUND, "b.pdf": "broken", "c.txt": ""}, UnreadableDocument, "b.pdf"),
     ],
 )
 def test_an_archive_without_text_gives_the_most_telling_error(
