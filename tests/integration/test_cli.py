@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -200,7 +201,8 @@ def test_a_bad_file_is_told_and_the_rest_goes_on(folder: Path) -> None:
     (folder / "a\nname [x](y).md").write_text("A name with a newline is still a name.\n")
     (folder / "broken.pdf").write_bytes(b"%PDF-1.7\n1 0 obj\n<< /Type /Catalog")
     (folder / "empty.txt").write_bytes(b"")
-    (folder / "picture.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(64))
+    (folder / "song.mp3").write_bytes(b"ID3\x03" + bytes(64))
+    Image.new("RGB", (64, 64), "white").save(folder / "white.png")
     (folder / "blank.md").write_text("\n\n  \n")
     with (folder / "huge.txt").open("wb") as stream:
         stream.truncate(2 * 1024**3 + 1)
@@ -211,7 +213,8 @@ def test_a_bad_file_is_told_and_the_rest_goes_on(folder: Path) -> None:
     assert kinds == {
         "broken.pdf": "unreadable",
         "empty.txt": "empty",
-        "picture.png": "unsupported",
+        "song.mp3": "unsupported",
+        "white.png": "needs_ocr",
         "blank.md": "empty",
         "huge.txt": "too_large",
         "none.txt": "unreadable",
