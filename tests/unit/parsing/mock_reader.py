@@ -94,10 +94,23 @@ def _keep(megabytes: str) -> str:
     return f"kept {megabytes}"
 
 
+def _meet(mine_and_other: str) -> str:
+    """Leaves a sign and waits for the other's: two readers that meet run at the same time."""
+    mine, other = map(Path, mine_and_other.split())
+    mine.touch()
+    deadline = time.monotonic() + 15
+    while not other.exists():
+        if time.monotonic() > deadline:
+            return "alone"
+        time.sleep(0.01)
+    return "met"
+
+
 KEPT: list[bytes] = []
 
 COMMANDS = {
     "keep": _keep,
+    "meet": _meet,
     "say": lambda text: text,
     "loop": _loop,
     "sleep": lambda seconds: f"slept {time.sleep(float(seconds))}",

@@ -11,6 +11,7 @@ import threading
 import time
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
@@ -232,6 +233,15 @@ def test_several_threads_get_their_own_answers(tmp_path: Path) -> None:
         for thread in threads:
             thread.join()
     assert answers == {number: f"answer {number}" for number in range(8)}
+
+
+def test_two_workers_read_at_the_same_time(tmp_path: Path) -> None:
+    signs = tmp_path / "a", tmp_path / "b"
+    with IsolatedParser(LIMITS, workers=2, extra_readers={"mock": MOCK}) as parser, ThreadPoolExecutor(2) as pool:
+        for number in (0, 1):
+            (tmp_path / f"{number}.mock").write_text(f"meet {signs[number]} {signs[1 - number]}")
+        read = pool.map(lambda number: parser.parse(tmp_path / f"{number}.mock", name="x.mock"), (0, 1))
+        assert [document.pages[0].markdown for document in read] == ["met", "met"]
 
 
 def test_close_ends_the_children_and_removes_their_folders(tmp_path: Path) -> None:
