@@ -187,10 +187,11 @@ class _Walker:
         self._attributes_line(element, _NAMING_ATTRIBUTES)
         inner = level + 1 if any(_local(child) in _TITLES for child in children) else level
         names = [_local(child) for child in children]
+        total = Counter(names)
         seen: dict[str, int] = {}
         for child, name in zip(children, names, strict=True):
             seen[name] = seen.get(name, 0) + 1
-            step = f"{name}[{seen[name]}]" if names.count(name) > 1 else name
+            step = f"{name}[{seen[name]}]" if total[name] > 1 else name
             self.element(child, f"{path}/{step}" if path else step, depth + 1, level if name in _TITLES else inner)
         if len(children) > 1:
             self.end_block()
