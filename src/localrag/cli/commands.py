@@ -179,12 +179,10 @@ def documents(as_json: AsJson = False) -> None:
 
     with _library() as rag:
         items = rag.documents()
-    with _exit_on_error():
-        if as_json:
-            output.emit_json([views.document_json(item) for item in items])
-        else:
-            output.documents(items)
-        sys.stdout.flush()
+    if as_json:
+        output.emit_json([views.document_json(item) for item in items])
+    else:
+        output.documents(items)
 
 
 @app.command()
@@ -283,12 +281,10 @@ def show(
         pages = rag.pages(found.id) if page is None else rag.pages_numbered(found.id, page)
         if not pages:
             raise NotFoundError(f"{found.name} has no page {page}.", hint=f"It has {found.page_count}.")
-    with _exit_on_error():
-        output.notes(found.warnings)
-        for item in pages:
-            sys.stdout.write(f"{output.clean(cite(found.name, item.number, item.label))}\n\n")
-            sys.stdout.write(output.clean(item.markdown).rstrip() + "\n\n")
-        sys.stdout.flush()
+    output.notes(found.warnings)
+    for item in pages:
+        output.write(f"{output.clean(cite(found.name, item.number, item.label))}\n\n")
+        output.write(output.clean(item.markdown).rstrip() + "\n\n")
 
 
 @app.command()

@@ -8,7 +8,7 @@ import textwrap
 import unicodedata
 from collections.abc import Iterable, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from rich.console import Console
 from rich.live import Live
@@ -42,10 +42,16 @@ _UNBOUNDED = 100_000
 """Columns of a terminal that nothing needs."""
 
 
+def _reader_went_away() -> NoReturn:
+    """Ends the command; a reader that has seen enough (`| head`) is no error."""
+    sys.stdout = None  # so that Python does not complain at exit
+    raise SystemExit(0)
+
+
 class _Console(Console):
     def on_broken_pipe(self) -> None:
-        """The reader went away (`| head`), which is no error; Rich would exit with 1."""
-        raise BrokenPipeError
+        """Rich would exit with 1."""
+        _reader_went_away()
 
 
 def _stdout() -> Console:
@@ -63,7 +69,16 @@ def clean(text: str) -> str:
 
 def emit_json(data: Any) -> None:
     """One JSON document on stdout, non-ASCII characters as they are."""
-    sys.stdout.write(json.dumps(data, ensure_ascii=False, indent=2).encode("utf-8", "replace").decode() + "\n")
+    write(json.dumps(data, ensure_ascii=False, indent=2).encode("utf-8", "replace").decode() + "\n")
+
+
+def write(text: str) -> None:
+    """The text on stdout, as it is."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _reader_went_away()
 
 
 def say(message: str) -> None:
