@@ -39,6 +39,7 @@ RESULTS = Path(__file__).parent / "results" / "pdf_words.json"
 TARGET = 0.98
 _WORD = re.compile(r"[^\W_]+")
 _DIVIDED = re.compile(r"(?<=[a-z0-9])[-‐]\n(?=[a-z])")
+_MARKED = re.compile(r"([^\W\d_]{3,})(\d{1,2})")
 _EDGE_LINES = 6  # of pdftotext's lines at a page's top and bottom; a header of three parts is three lines
 _MIN_PAGES, _MIN_SHARE = 3, 0.05  # pages that must share a line before it counts as running
 _MIN_WORDS = 20  # pages with fewer are pictures and titles: one word would be 5 %
@@ -184,7 +185,8 @@ def words(text: str) -> Counter[str]:
 def recall(expected_text: str, found_text: str) -> tuple[float, list[str]]:
     """Share in [0, 1] of the expected words that were found, and those that were not.
 
-    `long-` `term` may come back joined or as two words: which it was, only a dictionary knows.
+    `long-` `term` may come back joined or as two words: which it was, only a dictionary knows. `income2`, the raised
+    digit glued on, may come back as the word and the digit.
     """
     expected, found = words(expected_text), words(found_text)
     lost, surplus = expected - found, found - expected
@@ -196,6 +198,10 @@ def recall(expected_text: str, found_text: str) -> tuple[float, list[str]]:
         if surplus[left[0]] and surplus[right[0]]:
             lost[left[0] + right[0]] -= 1
             surplus.subtract([left[0], right[0]])
+    for word in list((+lost).elements()):
+        if (marked := _MARKED.fullmatch(word)) and all(surplus[part] > 0 for part in marked.groups()):
+            lost[word] -= 1
+            surplus.subtract(marked.groups())
     return 1 - (+lost).total() / max(expected.total(), 1), sorted((+lost).elements())
 
 
