@@ -43,7 +43,7 @@ class Settings(BaseSettings):
 
     top_k: Annotated[int, Field(ge=1, le=100)] = 8
     semantic: Annotated[float, Field(ge=0.0, le=1.0)] = 0.5
-    fusion: Literal["rrf"] = "rrf"
+    fusion: Literal["rrf", "blend"] = "rrf"
 
     context_tokens: Annotated[int, Field(ge=256, le=131072)] = 3000
     history_turns: Annotated[int, Field(ge=0, le=100)] = 6

@@ -33,6 +33,7 @@ def evaluate_folder(
                 chunker=wiring.chunker(own, embedder),
                 parser=parser,
                 semantic=settings.semantic,
+                fusion=settings.fusion,
                 on_progress=on_progress,
             )
         finally:

@@ -405,7 +405,7 @@ class RAG:
 
     @cached_property
     def _retriever(self) -> Retriever:
-        return Retriever(index=self._index, embedder=self._embedder)
+        return Retriever(index=self._index, embedder=self._embedder, fusion=self.settings.fusion)
 
     @cached_property
     def _answerer(self) -> Answerer:

@@ -16,6 +16,7 @@ from localrag.evaluation.metrics import DEPTH, Scores, means, paired_p_value, sc
 from localrag.library.embedding_queue import EmbeddingQueue
 from localrag.library.ingest import Chunks
 from localrag.protocols import Embedder, Parser, SearchIndex, Tokenizer, Vectors
+from localrag.retrieval.fusion import Fusion
 from localrag.retrieval.hybrid import Retriever
 from localrag.types import DocumentId, EmbeddingModel, Query
 
@@ -75,6 +76,7 @@ def evaluate(
     chunker: Chunks,
     parser: Parser,
     semantic: float,
+    fusion: Fusion = "rrf",
     titles: bool = True,
     on_progress: Callable[[Progress], None] = lambda _: None,
 ) -> Evaluation:
@@ -83,6 +85,7 @@ def evaluate(
     Args:
         index: an empty one, which the caller removes afterwards.
         parser: reads the PDFs that corpus lines name; not called when there are none.
+        fusion: how the two legs become one ranking.
         semantic: where the slider stands in hybrid mode; the other modes have it at 0 and 1.
         titles: put an entry's title above its text as a heading, as a document has it.
 
@@ -98,9 +101,8 @@ def evaluate(
         progress=lambda queue: on_progress(Progress(stage="embed", done=queue.done, total=queue.total))
     )
     sliders: dict[Mode, float] = {"lexical": 0.0, "vector": 1.0, "hybrid": semantic}
-    runs = _answer(
-        dataset, Retriever(index=index, embedder=_RememberedQueries(embedder)), origins, sliders, on_progress
-    )
+    retriever = Retriever(index=index, embedder=_RememberedQueries(embedder), fusion=fusion)
+    runs = _answer(dataset, retriever, origins, sliders, on_progress)
     by_query: dict[Mode, Scores] = {mode: score(run, dataset.qrels) for mode, run in runs.items()}
     by_mode: dict[Mode, Mapping[str, float]] = {mode: means(scores) for mode, scores in by_query.items()}
     return Evaluation(

@@ -1,11 +1,14 @@
-"""Weighted Reciprocal Rank Fusion."""
+"""Two ways to make one ranking of two: weighted Reciprocal Rank Fusion, and a blend of the scores."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from localrag.types import ChunkId
+
+Fusion: TypeAlias = Literal["rrf", "blend"]
 
 RRF_K = 10
 """The paper takes 60 for lists of a thousand; ours hold a few dozen, where 60 makes rank 1 and rank 5 nearly equal.
@@ -14,38 +17,76 @@ RRF_K = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightedList:
-    """One leg's chunk ids, best first, and how much its vote counts (0 or more)."""
+    """One leg's chunk ids, best first, and how much its vote counts (0 or more).
+
+    scores: of each id, on the leg's own scale, never rising; only a blend looks at them.
+    """
 
     ids: Sequence[ChunkId]
     weight: float = 1.0
+    scores: Sequence[float] = ()
+
+    def __post_init__(self) -> None:
+        if self.weight < 0:
+            raise ValueError(f"a weight must not be negative, found {self.weight}")
+        if len(set(self.ids)) != len(self.ids):
+            raise ValueError("a ranked list must not name an id twice")
 
 
-def fuse(lists: Sequence[WeightedList], *, k: int = RRF_K) -> list[tuple[ChunkId, float]]:
+def fuse(lists: Sequence[WeightedList], *, by: Fusion) -> list[tuple[ChunkId, float]]:
     """Every id of the lists with its score, best first; equal scores by their order in the lists, the first list first.
 
-    Ties are common (first here and second there, or the reverse), so they matter: the keyword leg stands first, and
-    letting it decide lifts nDCG@10 on squad2-dev from .898 to .903 (benchmarks/fusion.py).
+    Ties are common under RRF (first here and second there, or the reverse), so they matter: the keyword leg stands
+    first, and letting it decide lifts nDCG@10 on squad2-dev from .898 to .903 (benchmarks/fusion.py).
+    """
+    return reciprocal_ranks(lists) if by == "rrf" else blend(lists)
+
+
+def reciprocal_ranks(lists: Sequence[WeightedList], *, k: int = RRF_K) -> list[tuple[ChunkId, float]]:
+    """Weighted Reciprocal Rank Fusion, which looks at places alone; order as `fuse` has it.
 
     score(d) = sum over lists of weight / (k + rank of d), rank from 1; a list without d adds nothing, so an
     empty list is left out and punishes nobody.
     Cormack, Clarke and Buettcher, "Reciprocal Rank Fusion outperforms Condorcet and individual Rank Learning
     Methods", SIGIR 2009, https://doi.org/10.1145/1571941.1572114. The weights are our addition.
+    """
+    return _added(lists, lambda ranked: [1.0 / (k + rank) for rank in range(1, len(ranked.ids) + 1)])
+
+
+def blend(lists: Sequence[WeightedList]) -> list[tuple[ChunkId, float]]:
+    """A convex blend of scores, each list's own scaled to [0, 1]; order as `fuse` has it.
+
+    score(d) = sum over lists of weight * (s(d) - min) / (max - min), over the sum of weights; a list without d
+    adds nothing, and where all of a list's scores are equal each counts 1. Unlike ranks, it keeps how far the first is
+    ahead of the second.
+    Bruch, Gai and Ingber, "An Analysis of Fusion Functions for Hybrid Retrieval", TOIS 2023,
+    https://doi.org/10.1145/3596512.
 
     Raises:
-        ValueError: a negative weight, or a list that names an id twice.
+        ValueError: a list without a score for each of its ids.
     """
+    total = sum(ranked.weight for ranked in lists if ranked.ids)
+    return _added(lists, lambda ranked: [share / total for share in _scaled(ranked)])
+
+
+def _scaled(ranked: WeightedList) -> list[float]:
+    if len(ranked.scores) != len(ranked.ids):
+        raise ValueError(f"a blend needs a score for each of the {len(ranked.ids)} ids, found {len(ranked.scores)}")
+    low, high = min(ranked.scores), max(ranked.scores)
+    return [(score - low) / (high - low) if high > low else 1.0 for score in ranked.scores]
+
+
+def _added(
+    lists: Sequence[WeightedList], votes: Callable[[WeightedList], Sequence[float]]
+) -> list[tuple[ChunkId, float]]:
+    """The sum of the lists' votes for each id, each times its list's weight; lists of weight 0 are left out."""
     scores: dict[ChunkId, float] = {}
-    order: dict[ChunkId, int] = {}
     for ranked in lists:
-        if ranked.weight < 0:
-            raise ValueError(f"a weight must not be negative, found {ranked.weight}")
-        if len(set(ranked.ids)) != len(ranked.ids):
-            raise ValueError("a ranked list must not name an id twice")
-        if ranked.weight == 0:
+        if ranked.weight == 0 or not ranked.ids:
             continue
-        for rank, chunk_id in enumerate(ranked.ids, start=1):
-            scores[chunk_id] = scores.get(chunk_id, 0.0) + ranked.weight / (k + rank)
-            order.setdefault(chunk_id, len(order))
+        for chunk_id, vote in zip(ranked.ids, votes(ranked), strict=True):
+            scores[chunk_id] = scores.get(chunk_id, 0.0) + ranked.weight * vote
+    order = {chunk_id: place for place, chunk_id in enumerate(scores)}
     # Rounded: the same fractions added in another order differ in the last bit, and would not tie.
     return sorted(scores.items(), key=lambda item: (-round(item[1], 12), order[item[0]]))
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from localrag.filters import DocumentIn, Filter, all_of
 from localrag.protocols import Embedder, SearchIndex, Vectors
-from localrag.retrieval.fusion import WeightedList, fuse, leg_weights
+from localrag.retrieval.fusion import Fusion, WeightedList, fuse, leg_weights
 from localrag.retrieval.naming import documents_named
 from localrag.types import ChunkId, Document, Hit, LegResults, Query, Ranking, ScoredChunk
 
@@ -23,8 +23,9 @@ def candidates_k(top_k: int) -> int:
 class Retriever:
     """Query -> Ranking over one index."""
 
-    def __init__(self, *, index: SearchIndex, embedder: Embedder) -> None:
+    def __init__(self, *, index: SearchIndex, embedder: Embedder, fusion: Fusion = "rrf") -> None:
         self._index = index
+        self._fusion: Fusion = fusion
         self._embedder = embedder
         self._catalog: tuple[int, list[Document]] = (-1, [])
 
@@ -49,7 +50,7 @@ class Retriever:
         return Ranking(
             query=query.text,
             semantic=query.semantic,
-            hits=_rank(fuse(lists), pool, legs, query.top_k),
+            hits=_rank(fuse(lists, by=self._fusion), pool, legs, query.top_k, self._fusion),
             vectors_ready=legs.vectors_ready,
             milliseconds=(time.perf_counter() - started) * 1000.0,
         )
@@ -82,7 +83,9 @@ class Retriever:
 def _weighted(legs: LegResults, lexical_weight: float, vector_weight: float) -> list[WeightedList]:
     both = ((legs.lexical, lexical_weight), (legs.vector, vector_weight))
     return [
-        WeightedList(ids=[scored.chunk.id for scored in leg], weight=weight) for leg, weight in both if leg is not None
+        WeightedList(ids=[scored.chunk.id for scored in leg], weight=weight, scores=[scored.score for scored in leg])
+        for leg, weight in both
+        if leg is not None
     ]
 
 
@@ -91,7 +94,11 @@ def _pool(legs: LegResults) -> dict[ChunkId, ScoredChunk]:
 
 
 def _rank(
-    fused: Sequence[tuple[ChunkId, float]], pool: dict[ChunkId, ScoredChunk], legs: LegResults, top_k: int
+    fused: Sequence[tuple[ChunkId, float]],
+    pool: dict[ChunkId, ScoredChunk],
+    legs: LegResults,
+    top_k: int,
+    scale: Fusion,
 ) -> tuple[Hit, ...]:
     lexical_ranks = _ranks(legs.lexical)
     vector_ranks = _ranks(legs.vector)
@@ -111,7 +118,7 @@ def _rank(
                 document=scored.document,
                 rank=len(hits) + 1,
                 score=score,
-                scale="rrf",
+                scale=scale,
                 lexical_rank=lexical_ranks.get(chunk_id),
                 vector_rank=vector_ranks.get(chunk_id),
             )

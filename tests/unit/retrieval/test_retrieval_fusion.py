@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from localrag.retrieval.fusion import WeightedList, fuse, leg_weights
+from localrag.retrieval.fusion import WeightedList, blend, fuse, leg_weights, reciprocal_ranks
 
 
 def test_score_is_the_sum_of_reciprocal_ranks() -> None:
     lists = [WeightedList(ids=["a", "b", "c"]), WeightedList(ids=["c", "a"])]
-    assert fuse(lists) == [
+    assert reciprocal_ranks(lists) == [
         ("a", pytest.approx(1 / 11 + 1 / 12)),
         ("c", pytest.approx(1 / 13 + 1 / 11)),
         ("b", pytest.approx(1 / 12)),
@@ -20,34 +20,92 @@ def test_score_is_the_sum_of_reciprocal_ranks() -> None:
 
 def test_weights_multiply_each_lists_vote() -> None:
     lists = [WeightedList(ids=["a"], weight=0.5), WeightedList(ids=["b"], weight=1.5)]
-    assert fuse(lists) == [("b", pytest.approx(1.5 / 11)), ("a", pytest.approx(0.5 / 11))]
+    assert reciprocal_ranks(lists) == [("b", pytest.approx(1.5 / 11)), ("a", pytest.approx(0.5 / 11))]
 
 
 def test_k_is_a_parameter() -> None:
-    assert fuse([WeightedList(ids=["a"])], k=60) == [("a", pytest.approx(1 / 61))]
+    assert reciprocal_ranks([WeightedList(ids=["a"])], k=60) == [("a", pytest.approx(1 / 61))]
 
 
 def test_an_empty_list_punishes_nobody() -> None:
-    alone = fuse([WeightedList(ids=["a", "b"])])
-    assert fuse([WeightedList(ids=["a", "b"]), WeightedList(ids=[])]) == alone
+    alone = reciprocal_ranks([WeightedList(ids=["a", "b"])])
+    assert reciprocal_ranks([WeightedList(ids=["a", "b"]), WeightedList(ids=[])]) == alone
 
 
 def test_of_equal_scores_the_first_lists_order_decides() -> None:
     first, second = WeightedList(ids=["z", "a", "m"]), WeightedList(ids=["a", "z", "b", "m"])
     # z and a: 1/11 + 1/12 each; m: 1/13 + 1/14; b: 1/13.
-    assert [chunk_id for chunk_id, _ in fuse([first, second])] == ["z", "a", "m", "b"]
-    assert [chunk_id for chunk_id, _ in fuse([second, first])] == ["a", "z", "m", "b"]
+    assert [chunk_id for chunk_id, _ in reciprocal_ranks([first, second])] == ["z", "a", "m", "b"]
+    assert [chunk_id for chunk_id, _ in reciprocal_ranks([second, first])] == ["a", "z", "m", "b"]
 
 
 def test_a_list_of_weight_zero_adds_no_ids() -> None:
-    assert fuse([WeightedList(ids=["a"], weight=0.0)]) == []
+    assert reciprocal_ranks([WeightedList(ids=["a"], weight=0.0)]) == []
 
 
 def test_a_duplicate_id_or_negative_weight_is_refused() -> None:
     with pytest.raises(ValueError, match="twice"):
-        fuse([WeightedList(ids=["a", "a"])])
+        reciprocal_ranks([WeightedList(ids=["a", "a"])])
     with pytest.raises(ValueError, match="negative"):
-        fuse([WeightedList(ids=["a"], weight=-1.0)])
+        reciprocal_ranks([WeightedList(ids=["a"], weight=-1.0)])
+
+
+def test_a_blend_adds_scores_scaled_to_one() -> None:
+    keyword = WeightedList(ids=["a", "b", "c"], scores=[9.0, 6.0, 1.0], weight=0.5)
+    meaning = WeightedList(ids=["c", "a"], scores=[0.9, 0.5], weight=1.5)
+    # Scaled: a 1, b 5/8, c 0 by keyword; c 1, a 0 by meaning. Weights 1/4 and 3/4.
+    assert blend([keyword, meaning]) == [
+        ("c", pytest.approx(0.75)),
+        ("a", pytest.approx(0.25)),
+        ("b", pytest.approx(5 / 32)),
+    ]
+
+
+def test_a_blend_keeps_how_far_the_first_is_ahead() -> None:
+    clear = WeightedList(ids=["a", "b", "x"], scores=[10.0, 1.0, 0.0])
+    close = WeightedList(ids=["b", "a", "x"], scores=[0.81, 0.80, 0.70])
+    assert [chunk_id for chunk_id, _ in blend([clear, close])] == ["a", "b", "x"]
+    assert [chunk_id for chunk_id, _ in blend([close, clear])] == ["a", "b", "x"]
+
+
+def test_an_empty_list_or_one_of_weight_zero_leaves_a_blend_as_it_is() -> None:
+    alone = [WeightedList(ids=["a", "b"], scores=[2.0, 1.0])]
+    assert blend([*alone, WeightedList(ids=[])]) == blend(alone) == [("a", 1.0), ("b", 0.0)]
+    assert blend([*alone, WeightedList(ids=["c"], scores=[9.0], weight=0.0)]) == blend(alone)
+    assert blend([]) == []
+
+
+def test_equal_scores_count_one_each_and_keep_their_order() -> None:
+    assert blend([WeightedList(ids=["b", "a"], scores=[3.0, 3.0])]) == [("b", 1.0), ("a", 1.0)]
+
+
+def test_a_blend_needs_a_score_for_each_id() -> None:
+    with pytest.raises(ValueError, match="score for each"):
+        blend([WeightedList(ids=["a", "b"], scores=[1.0])])
+
+
+def test_each_way_to_fuse_has_its_name() -> None:
+    lists = [WeightedList(ids=["a", "b"], scores=[2.0, 1.0])]
+    assert fuse(lists, by="rrf") == reciprocal_ranks(lists)
+    assert fuse(lists, by="blend") == blend(lists)
+
+
+@given(data=st.data())
+def test_a_blend_lies_between_0_and_1_and_grows_with_every_score(data: st.DataObject) -> None:
+    def drawn() -> WeightedList:
+        names = data.draw(ids)
+        scores = data.draw(st.lists(st.integers(0, 50), min_size=len(names), max_size=len(names)))
+        ordered = sorted(map(float, scores), reverse=True)
+        return WeightedList(ids=names, scores=ordered, weight=data.draw(st.integers(1, 4)))
+
+    lists = [drawn(), drawn()]
+    fused = blend(lists)
+    assert all(0.0 <= score <= 1.0 + 1e-12 for _, score in fused)
+    scores = dict(fused)
+    for ranked in lists:
+        elsewhere = {chunk_id for other in lists if other is not ranked for chunk_id in other.ids}
+        alone = [scores[chunk_id] for chunk_id in ranked.ids if chunk_id not in elsewhere]
+        assert alone == sorted(alone, reverse=True)
 
 
 @pytest.mark.parametrize(
@@ -68,10 +126,10 @@ ids = st.lists(st.text("abcdef", min_size=1, max_size=2), unique=True, max_size=
 
 @given(first=ids, second=ids)
 def test_moving_up_never_lowers_a_score_and_order_of_lists_does_not_matter(first: list[str], second: list[str]) -> None:
-    fused = dict(fuse([WeightedList(ids=first), WeightedList(ids=second)]))
-    assert fused == pytest.approx(dict(fuse([WeightedList(ids=second), WeightedList(ids=first)])))
+    fused = dict(reciprocal_ranks([WeightedList(ids=first), WeightedList(ids=second)]))
+    assert fused == pytest.approx(dict(reciprocal_ranks([WeightedList(ids=second), WeightedList(ids=first)])))
     assert set(fused) == set(first) | set(second)
     for position, chunk_id in enumerate(first[1:], start=1):
         raised = [*first[: position - 1], chunk_id, first[position - 1], *first[position + 1 :]]
-        again = dict(fuse([WeightedList(ids=raised), WeightedList(ids=second)]))
+        again = dict(reciprocal_ranks([WeightedList(ids=raised), WeightedList(ids=second)]))
         assert again[chunk_id] > fused[chunk_id]
