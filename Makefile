@@ -29,6 +29,7 @@ test: check              ## lint, types, layers, and every test that needs no se
 	$(BIN)/pytest -m "not ollama and not opensearch and not browser and not libreoffice"
 
 test-services: $(READY)  ## the tests that need real services or a real browser; starts and ends them
+	bash scripts/services/tools.sh
 	bash scripts/services/run_with_services.sh ollama opensearch -- $(BIN)/pytest -m "ollama or opensearch or browser or libreoffice"
 
 test-all: test test-services
