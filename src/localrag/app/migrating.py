@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from localrag.app import wiring
 from localrag.errors import NotFoundError, SettingsError
+from localrag.index.opensearch_http import without_password
 from localrag.library.migration import Migration, MigrationProgress, migrate
 from localrag.settings import Settings
 
@@ -28,10 +29,10 @@ def migrate_library(
         IndexMismatchError: the target was built with other parameters.
     """
     if source_url == target_url:
-        raise SettingsError(f"--from and --to are both {source_url}.", hint="Name two places.")
+        raise SettingsError(f"--from and --to are both {without_password(source_url)}.", hint="Name two places.")
     header = wiring.stored_header(source_url, settings)
     if header is None:
-        raise NotFoundError(f"There is no library at {source_url}.", hint="Check --from.")
+        raise NotFoundError(f"There is no library at {without_password(source_url)}.", hint="Check --from.")
     source = wiring.open_index(source_url, settings, header)
     try:
         target = wiring.open_index(target_url, settings, header)

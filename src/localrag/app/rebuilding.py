@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from localrag.app import wiring
 from localrag.errors import IndexMismatchError, NotFoundError
+from localrag.index.opensearch_http import without_password
 from localrag.library.embedding_queue import EmbeddingQueue
 from localrag.library.rebuilding import Rebuild, Rebuilder, RebuildProgress
 from localrag.protocols import Embedder
@@ -44,7 +45,8 @@ def rebuild_library(
         present = wiring.stored_header(settings.resolved_index_url, settings)
         if present is None:
             raise NotFoundError(
-                f"There is no library at {settings.resolved_index_url}.", hint="Make one: `localrag ingest PATH...`."
+                f"There is no library at {without_password(settings.resolved_index_url)}.",
+                hint="Make one: `localrag ingest PATH...`.",
             )
         if present == wanted:
             return _finish(settings, wanted, embedder, on_progress, cancelled)

@@ -10,6 +10,7 @@ from localrag.app.embedders import models_dir as models_dir
 from localrag.errors import SettingsError
 from localrag.generation.ollama import OllamaLLM
 from localrag.generation.tokens import TiktokenCounter
+from localrag.index.opensearch_http import without_password
 from localrag.index.sqlite import SqliteIndex
 from localrag.parsing.formats import SUPPORTED_TYPES
 from localrag.parsing.isolated import IsolatedParser
@@ -86,7 +87,7 @@ def _sqlite_path(url: str) -> Path | None:
     if url.startswith(("http://", "https://")):
         return None
     raise SettingsError(
-        f"LOCALRAG_INDEX_URL={url} is not an index this version opens.",
+        f"LOCALRAG_INDEX_URL={without_password(url)} is not an index this version opens.",
         hint="Use sqlite:///PATH, or http(s)://HOST:PORT for OpenSearch, or leave it empty for the index in "
         "LOCALRAG_DATA_DIR.",
     )

@@ -265,7 +265,7 @@ class Http:
 
 def without_password(url: str) -> str:
     """The address, or addresses, as they may be shown: `https://user:…@host`."""
-    return re.sub(r"(//[^/@:,]*):[^/@,]*@", r"\1:…@", url)
+    return re.sub(r"(//[^/@:,]*):[^/,]*@", r"\1:…@", url)
 
 
 def batches(actions: Iterable[Action]) -> Iterator[list[str]]:

@@ -77,7 +77,9 @@ class Copies:
 def require_opensearch(http: Http) -> None:
     """Nothing, or SettingsError when what answers is not OpenSearch, or too old."""
     told = http.call("GET", "/")
-    version = told.get("version", {}) if isinstance(told, dict) else {}
+    version = told.get("version") if isinstance(told, dict) else None
+    if not isinstance(version, dict):  # of other servers that speak JSON it is a text
+        version = {"number": version or "unknown"}
     number = str(version.get("number", "unknown"))
     if version.get("distribution") == "opensearch" and int(number.split(".")[0]) >= OLDEST_VERSION:
         return

@@ -235,6 +235,7 @@ def test_a_search_that_lost_a_shard_is_asked_again() -> None:
         ({"version": {"distribution": "opensearch", "number": "1.3.19"}}, "opensearch .version 1.3.19"),
         ({"version": {"number": "8.15.0", "lucene_version": "9"}}, "like Elasticsearch .version 8.15.0"),
         ({"hello": "world"}, "not a search server"),
+        ({"couchdb": "Welcome", "version": "3.3.2"}, "not a search server .version 3.3.2"),
         ("<html>", "not a search server"),
     ],
 )
@@ -313,6 +314,7 @@ def test_a_wrong_ca_file_is_a_setting() -> None:
     ("url", "shown"),
     [
         ("https://ann:secret@box:9200", "https://ann:…@box:9200"),
+        ("https://ann:s@cret@box:9200", "https://ann:…@box:9200"),
         ("https://ann:s@a:9200,https://bob:t@b:9200", "https://ann:…@a:9200,https://bob:…@b:9200"),
         ("http://box:9200", "http://box:9200"),
     ],
