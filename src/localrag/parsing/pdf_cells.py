@@ -8,10 +8,20 @@ from dataclasses import dataclass, replace
 
 from localrag.parsing.pdf_lines import Piece, Table, is_number
 from localrag.parsing.pdf_rules import Rule
-from localrag.parsing.pdf_tables import CURRENCY, TAIL, Row, is_data, values_start
+from localrag.parsing.pdf_tables import (
+    CURRENCY,
+    TAIL,
+    Row,
+    is_data,
+    is_flush_with_a_value,
+    is_over_figures,
+    is_over_words,
+    values_start,
+)
 from localrag.parsing.pdf_text import stacked
 
 _MAX_COLUMNS = 40
+_MAX_HEADINGS = 4  # rows of a header over nothing but words
 _SIGN_SPACE = re.compile(r"(?<!\d)[ \u00a0]|[ \u00a0](?!\d)")
 
 
@@ -33,18 +43,35 @@ def build_table(rows: Sequence[Row], rules: Sequence[Rule], *, rtl: bool = False
     """The rows as a table, each cell under its header; None when no two columns line up."""
     merged = [Row(_join_signs(row.pieces)) for row in rows]
     headers = _header_rows(merged)
-    columns = _columns(merged[headers:])
+    # In a table of words the lower headings show columns that its rows may leave empty; figures show their own.
+    columns = _columns(merged[headers:] if any(map(is_data, merged)) else merged[1:])
     if not 2 <= len(columns) <= _MAX_COLUMNS:
         return None
-    body: list[list[str]] = []
-    for row in merged[headers:]:
-        _add_row(body, _place(row, columns))
+    body = _body(merged[headers:], columns, rtl=rtl)
     header = _header(merged[:headers], columns, rules) if headers else None
     if rtl:
         header = header[::-1] if header else None
-        body = [cells[::-1] for cells in body]
     edges = tuple(x for column in columns for x in (column.x0, column.x1))
-    return Table(header, body, edges=edges)
+    table = Table(header, body, edges=edges)
+    if headers:
+        table.bold = all(row.bold for row in merged[:headers])
+        if _may_be_body(merged[:headers], merged[headers:]):
+            table.header_as_body = _body(merged[:headers], columns, rtl=rtl)
+    return table
+
+
+def _body(rows: Sequence[Row], columns: Sequence[_Column], *, rtl: bool) -> list[list[str]]:
+    body: list[list[str]] = []
+    for row in rows:
+        _add_row(body, _place(row, columns))
+    return [cells[::-1] for cells in body] if rtl else body
+
+
+def _may_be_body(headers: Sequence[Row], below: Sequence[Row]) -> bool:
+    """Whether what was taken for a header could be rows without figures: words over words, not one over figures."""
+    data = [row for row in below if is_data(row)] or below
+    values = [piece for row in headers for piece in row.pieces[1:]]
+    return any(is_over_words(piece, data) for piece in values) and not any(is_over_figures(p, data) for p in values)
 
 
 def _join_signs(pieces: Sequence[Piece]) -> list[Piece]:
@@ -78,8 +105,35 @@ def _header_rows(rows: Sequence[Row]) -> int:
             # A lone label right above the figures (`Current assets:`) opens the body.
             while labels > 0 and len(rows[labels - 1].pieces) == 1 and rows[labels - 1].x0 < values_start(rows):
                 labels -= 1
+            labels = _bold_headings(rows, labels) or labels
             return labels if labels and any(len(r.pieces) > 1 or r.x0 > row.x0 for r in rows[:labels]) else 0
-    return 1
+    return _headings_of_words(rows)
+
+
+def _bold_headings(rows: Sequence[Row], before: int) -> int:
+    """How many rows at the top are the bold headings of rows in plain type that happen to hold no figures, or 0."""
+    bold = next((i for i, row in enumerate(rows[:before]) if not row.bold), before)
+    if not 0 < bold < before or any(piece.bold for row in rows[bold:before] for piece in row.pieces):
+        return 0
+    labelled = len(rows[bold].pieces) > 1 and rows[bold].x0 < values_start(rows)
+    return bold if labelled and _may_be_body(rows[bold:before], rows[before:]) else 0
+
+
+def _headings_of_words(rows: Sequence[Row]) -> int:
+    """How many rows are the header of a table of words: the bold ones, else one and the groups above it."""
+    bold = next((i for i, row in enumerate(rows) if not row.bold), 0)
+    if 0 < bold <= _MAX_HEADINGS:
+        return bold
+    groups = 0
+    while groups < min(_MAX_HEADINGS, len(rows) - 2) and _is_group_row(rows[groups], rows[groups + 1]):
+        groups += 1
+    return groups + 1
+
+
+def _is_group_row(row: Row, below: Row) -> bool:
+    """Whether a row of fewer headings leaves out the first column of the one below, and is not the end of a cell."""
+    flush = all(is_flush_with_a_value(piece, below) for piece in row.pieces)
+    return len(row.pieces) < len(below.pieces) and row.x0 > below.pieces[0].x1 and not flush
 
 
 def _columns(body: Sequence[Row]) -> list[_Column]:

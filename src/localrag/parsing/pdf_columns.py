@@ -18,6 +18,7 @@ _STEP = 2.0  # points per bin of the horizontal profile
 _MIN_GUTTER = 5.0  # points; the narrowest seen is 9 (Federal Register), a word space is under 4
 # First strips that hardly anything crosses, then those half of the lines cross (two columns under a long abstract).
 _CROSSED = (0.12, 0.6)
+_FEW = 8  # lines of so few that a table of close columns fills them as prose does
 _FAR = 5.0  # font sizes; a stamp or a head so far from the rest is a part of its own, however small
 _MAX_CUTS = 4  # blank strips tried for a page whose columns are not plain
 
@@ -136,6 +137,8 @@ def _is_prose(slot: Sequence[Piece]) -> bool:
     fill = sum([piece.x1 - piece.x0 for piece in slot]) / (lines * width)
     if fill < (0.6 if lines > 3 else 0.75):
         return False
+    if lines <= _FEW and len(slot) > 1.5 * lines:
+        return False  # the cells of a small table, not lines
     letters = sum([len(piece.text) for piece in slot]) / lines
     return letters >= (12 if lines > 3 else 24) and sum([is_number(piece.text) for piece in slot]) <= 0.3 * len(slot)
 

@@ -44,7 +44,7 @@ class Table:
     """Cells by row, every row as long as the header; the header is None when the table shows none.
 
     edges: the borders of a ruled table's columns; else where each column begins and ends, one after the other.
-    header_rows, bold: of how many rows the header was made, and whether all of it is set in bold.
+    header_rows, bold: how many rows made the header, all bold or not; header_as_body: they as rows, if it may be none.
     """
 
     header: list[str] | None
@@ -54,6 +54,7 @@ class Table:
     ruled: bool = False
     header_rows: int = 1
     bold: bool = False
+    header_as_body: list[list[str]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -317,8 +318,7 @@ def _pieces(lines: list[_Line], walls: list[Rule], rtl: bool) -> list[Piece]:
 
 def _split(line: _Line, walls: list[Rule]) -> Iterable[Piece]:
     walls = _walls_near(line, walls)
-    start = 0
-    words = line.words
+    start, words = 0, line.words
     for at in range(1, len(words)):
         left, right = words[at - 1], words[at]
         if _is_cell_gap(left, right, line.size) or (walls and _walled(left, right, walls)):

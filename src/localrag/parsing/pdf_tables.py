@@ -19,6 +19,7 @@ TAIL = re.compile(r"\)?%?|\)%?|pts|bps|x")
 _MAX_LABEL = 70  # characters of a label that stands alone inside a table; longer ones are sentences
 _MAX_LABELS = 6  # such labels in sequence where the same columns go on below
 _MAX_PITCH = 3.2  # font sizes from one row to the next
+_FLUSH = 1.0  # points by which the lines of one cell may begin apart
 _MAX_LONE = 4  # rows in sequence with a label and no figures, before a table is taken to have ended
 
 
@@ -43,6 +44,10 @@ class Row:
     @property
     def x1(self) -> float:
         return max(piece.x1 for piece in self.pieces)
+
+    @property
+    def bold(self) -> bool:
+        return all(piece.bold for piece in self.pieces)
 
 
 def rows_of(pieces: Sequence[Piece], *, rtl: bool = False) -> list[Row]:
@@ -131,18 +136,26 @@ def _run_end(rows: Sequence[Row], start: int) -> int:
         lone += 1
         if lone > _MAX_LONE or (row.x0 < values and row.x1 > values + 2 * row.size):
             break
-    return _with_wrapped_label(rows, last + 1, values)
+    return _with_wrapped(rows, last + 1, values)
 
 
-def _with_wrapped_label(rows: Sequence[Row], end: int, values: float) -> int:
-    """The end moved past a last label's second line (`administrative expenses`)."""
+def _with_wrapped(rows: Sequence[Row], end: int, values: float) -> int:
+    """The end moved past the second line of a last label (`administrative expenses`) or of another cell."""
+    last = rows[end - 1]
     while end < len(rows) and len(rows[end].pieces) == 1:
         row, above = rows[end], rows[end - 1]
         close = row.baseline - above.baseline <= 1.5 * row.size
-        if not (close and row.pieces[0].text[:1].islower() and row.x1 <= values):
+        label = row.pieces[0].text[:1].islower() and row.x1 <= values
+        if not (close and (label or is_flush_with_a_value(row.pieces[0], last))):
             break
         end += 1
     return end
+
+
+def is_flush_with_a_value(piece: Piece, row: Row) -> bool:
+    """Whether words are set flush with one of the row's values, on either side."""
+    values = [] if is_number(piece.text) else row.pieces[1:]
+    return any(abs(piece.x0 - value.x0) <= _FLUSH or abs(piece.x1 - value.x1) <= _FLUSH for value in values)
 
 
 def _is_table(rows: Sequence[Row]) -> bool:
@@ -181,18 +194,46 @@ def _with_headings_above(rows: Sequence[Row], start: int, floor: int, values: fl
 
 def _split_at_headers(rows: Sequence[Row], start: int, end: int) -> Iterator[tuple[int, int]]:
     """Parts a run where a second header begins below rows of figures; what leads up to it belongs to neither."""
-    figures = 0
-    last = start  # the last row of figures
+    figures: list[Row] = []
+    last = start  # the last row of figures, or of words in the same columns
     for i in range(start, end):
-        if figures >= 2 and _is_header_like(rows[i]):
-            stop = last + 1
+        if len(figures) >= 2 and _is_header_like(rows[i]):
+            if _lacks_figures(rows[i], figures, rows[start:i]):
+                last = i
+                continue
+            stop = min(_with_wrapped(rows, last + 1, values_start(figures)), i)
             yield start, stop
             start = _with_headings_above(rows, i, stop, values_start(rows[i:end]))
-            figures = 0
+            figures = []
         elif is_data(rows[i]):
-            figures += 1
+            figures.append(rows[i])
             last = i
     yield start, end
+
+
+def _lacks_figures(row: Row, figures: Sequence[Row], above: Sequence[Row]) -> bool:
+    """Whether this is a row like those of figures that has only its words: each stands in a column of words."""
+    if row.bold and not figures[-1].bold:
+        return False
+    return all(
+        is_over_words(value, figures) or (is_over_words(value, above) and not is_over_figures(value, figures))
+        for value in row.pieces[1:]
+    )
+
+
+def is_over_words(piece: Piece, rows: Sequence[Row]) -> bool:
+    """Whether most values in the piece's place are words."""
+    texts = _values_at(piece, rows)
+    return 2 * sum(map(is_number, texts)) < len(texts)
+
+
+def is_over_figures(piece: Piece, rows: Sequence[Row]) -> bool:
+    """Whether at least half of the values in the piece's place are figures."""
+    return bool(_values_at(piece, rows)) and not is_over_words(piece, rows)
+
+
+def _values_at(piece: Piece, rows: Sequence[Row]) -> list[str]:
+    return [cell.text for row in rows for cell in row.pieces[1:] if cell.x0 < piece.x1 and piece.x0 < cell.x1]
 
 
 def _is_header_like(row: Row) -> bool:
