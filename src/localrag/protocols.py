@@ -294,7 +294,8 @@ class Library(SearchIndex, ConversationStore, Protocol):
             seen: what `latest_change` gave before the successor was brought up to date.
 
         Returns:
-            False when there was a change since; nothing is changed then.
+            False when there was a change since, or the successor has not the same documents, as one that another
+            rebuild has begun anew; nothing is changed then.
 
         Raises:
             IndexMismatchError: another index has taken this one's place.

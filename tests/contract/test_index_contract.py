@@ -959,6 +959,20 @@ class TestSuccessor:
         successor.close()
         assert index.promote_successor(seen=seen)
 
+    def test_one_that_lacks_documents_stays_where_it_is(self, index: Index) -> None:
+        put(index, "a", "alpha")
+        put(index, "b", "beta")
+        successor = index.open_successor(OTHER)
+        put(successor, "a", "alpha")
+        successor.close()
+        assert not index.promote_successor(seen=index.latest_change())
+        assert [each.id for each in index.documents()] == ["a", "b"]
+        again = index.open_successor(OTHER)
+        assert [each.id for each in again.documents()] == ["a"]
+        put(again, "b", "beta")
+        again.close()
+        assert index.promote_successor(seen=index.latest_change())
+
     def test_it_is_gone_on_with_unless_it_is_of_other_parameters(self, index: Index) -> None:
         put(index, "a", "alpha")
         successor = index.open_successor(OTHER)

@@ -15,10 +15,11 @@ from pathlib import Path
 import pytest
 
 from localrag import RAG, load_settings
+from localrag.app import wiring
 from localrag.app.rebuilding import rebuild_library
 from localrag.errors import IndexMismatchError
 from localrag.index.opensearch import OpenSearchIndex
-from localrag.library.rebuilding import RebuildProgress
+from localrag.library.rebuilding import LEASE, RebuildProgress
 from localrag.settings import Settings
 from localrag.testing import HashEmbedder, ScriptedLLM
 
@@ -32,12 +33,13 @@ BACKENDS = ["embedded", pytest.param("opensearch", marks=pytest.mark.opensearch)
 # Leases that end soon and a model that takes its time: each kill then hits the middle of something.
 CHILD = """
 import time
+from localrag.app import wiring
 from localrag.app.rebuilding import rebuild_library
 from localrag.library import embedding_queue, rebuilding
 from localrag.settings import load_settings
 from localrag.testing import HashEmbedder
 
-embedding_queue._LEASE_TTL_S = rebuilding._LEASE_TTL_S = 0.5
+embedding_queue._LEASE_TTL_S = rebuilding.LEASE_TTL_S = 0.5
 rebuilding._RENEW_S = rebuilding._POLL_S = 0.1
 
 class Slow(HashEmbedder):
@@ -173,6 +175,25 @@ def test_kills_while_it_switches_leave_one_or_the_other(
     assert_rebuilt(new, reports(set(range(DOCUMENTS))), tmp_path)
     with pytest.raises(IndexMismatchError):
         opened(old, OLD)
+
+
+def test_an_unfinished_rebuild_is_dropped_by_the_old_settings_unless_it_runs(old: Settings, new: Settings) -> None:
+    def begun() -> bool:
+        with pytest.raises(IndexMismatchError) as refused:
+            opened(new, NEW)
+        return "makes the index for these settings from" not in refused.value.hint
+
+    rebuild_library(new, embedder=NEW, cancelled=iter([False] * 4 + [True] * 9).__next__)
+    present = wiring.open_index(old.resolved_index_url, old, wiring.header(old, OLD))
+    try:
+        assert present.acquire_lease(LEASE, "a rebuild that runs", 60.0)
+        rebuild_library(old, embedder=OLD)
+        assert begun()
+        present.release_lease(LEASE, "a rebuild that runs")
+        rebuild_library(old, embedder=OLD)
+        assert not begun()
+    finally:
+        present.close()
 
 
 def test_readers_and_writers_go_on_meanwhile(old: Settings, new: Settings, tmp_path: Path) -> None:

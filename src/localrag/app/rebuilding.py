@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable
 
 from localrag.app import wiring
 from localrag.errors import IndexMismatchError, NotFoundError
 from localrag.index.opensearch_http import without_password
 from localrag.library.embedding_queue import EmbeddingQueue
-from localrag.library.rebuilding import Rebuild, Rebuilder, RebuildProgress
-from localrag.protocols import Embedder
+from localrag.library.rebuilding import LEASE, LEASE_TTL_S, Rebuild, Rebuilder, RebuildProgress
+from localrag.protocols import Embedder, Library
 from localrag.settings import Settings
 from localrag.types import IndexHeader
 
@@ -26,8 +27,9 @@ def rebuild_library(
 ) -> Rebuild:
     """Makes the index for the model and chunk size of the settings from the stored text, and puts it in place.
 
-    When the index is of these settings already, what an unfinished rebuild to others left is dropped, and texts that
-    wait for their vector get it. Cancelled or killed, the old index answers and the next call goes on.
+    When the index is of these settings already, what an unfinished rebuild to others left is dropped (one that runs
+    goes on), and texts that wait for their vector get it. Cancelled or killed, the old index answers and the next call
+    goes on.
 
     Args:
         embedder: used in place of the one that the settings name.
@@ -80,6 +82,16 @@ def _rebuild(
         index.close()
 
 
+def _drop_unfinished(index: Library) -> None:
+    """Drops what an unfinished rebuild left; one that is running goes on."""
+    holder = uuid.uuid4().hex
+    if index.acquire_lease(LEASE, holder, LEASE_TTL_S):
+        try:
+            index.drop_successor()
+        finally:
+            index.release_lease(LEASE, holder)
+
+
 def _finish(
     settings: Settings,
     wanted: IndexHeader,
@@ -89,7 +101,7 @@ def _finish(
 ) -> Rebuild:
     index = wiring.open_index(settings.resolved_index_url, settings, wanted)
     try:
-        index.drop_successor()
+        _drop_unfinished(index)
         final = EmbeddingQueue(index=index, embedder=embedder).drain(
             progress=lambda state: on_progress(
                 RebuildProgress(stage="embedding", done=state.done, total=state.total, seconds_left=state.seconds_left)

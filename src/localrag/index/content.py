@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 
@@ -104,6 +104,11 @@ def checked_vector(vector: Vectors, dimension: int) -> Vectors:
     if abs(norm - 1) > NORM_TOLERANCE:
         raise ValueError(f"expected a vector of length 1, found {norm:.6g}")
     return row
+
+
+def catalogued(documents: Iterable[Document]) -> dict[str, str]:
+    """Which version of which document there is, by id."""
+    return {document.id: document.content_hash for document in documents}
 
 
 def header_differences(expected: IndexHeader, found: IndexHeader) -> list[tuple[str, str, str]]:

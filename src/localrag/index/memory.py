@@ -15,6 +15,7 @@ from localrag.index.analysis import query_groups
 from localrag.index.content import (
     SCORE_DIGITS,
     ChunkTerms,
+    catalogued,
     checked_vector,
     checked_vectors,
     chunk_terms,
@@ -251,7 +252,10 @@ class MemoryIndex:
         with self._lock:
             if self._successor is None or self._changes != seen:
                 return False
-            new, self._successor = self._successor, None
+            new = self._successor
+            if catalogued(new.documents()) != catalogued(self.documents()):
+                return False
+            self._successor = None
             self._header, self._entries = new._header, new._entries
             self._vectors, self._texts = new._vectors, new._texts
             self._changes += 1

@@ -14,7 +14,7 @@ from contextlib import suppress
 from localrag.errors import BackendError, BackendTimeout, BackendUnavailable, LocalRagError, NotFoundError
 from localrag.filters import Filter
 from localrag.index.analysis import analysis_version
-from localrag.index.content import REBUILD_LEASE, checked_vector, checked_vectors, rebuild_hint
+from localrag.index.content import REBUILD_LEASE, catalogued, checked_vector, checked_vectors, rebuild_hint
 from localrag.index.opensearch_checks import rewrite_terms, run_checks
 from localrag.index.opensearch_errors import Missing
 from localrag.index.opensearch_http import Http, connect
@@ -321,6 +321,9 @@ class OpenSearchIndex(Kept):
 
     def promote_successor(self, *, seen: int) -> bool:
         self._require_epoch(self._state.read().epoch)
+        successor = self._present_successor()
+        if successor is None or catalogued(successor.documents()) != catalogued(self.documents()):
+            return False
         return switch(self._http, self._names, self._state, self._notes, seen)
 
     def drop_successor(self) -> None:

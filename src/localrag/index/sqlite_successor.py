@@ -86,7 +86,7 @@ class Successor:
             require_header: raises when the index in use is another one by now.
 
         Returns:
-            False when the content has changed since `seen`; nothing is changed then.
+            False when the content has changed since `seen`, or this has other documents; nothing is changed then.
         """
         following = Database(self.path)
         try:
@@ -109,7 +109,7 @@ class Successor:
             version = _data_version(reader)
             require_header(reader)
             stored_header(source, str(self.path))  # raises unless it is one of ours, and whole
-            if change_count(reader) != seen:
+            if change_count(reader) != seen or _versions(source) != _versions(reader):
                 return False
             _bring_along(reader, source)
             self._copy(source, target, unchanged=lambda: _data_version(reader) == version)
@@ -146,6 +146,11 @@ class Successor:
 def _data_version(connection: sqlite3.Connection) -> int:
     """A number that differs after every commit of another connection."""
     return int(connection.execute("PRAGMA data_version").fetchone()[0])
+
+
+def _versions(connection: sqlite3.Connection) -> set[tuple[str, str]]:
+    """Which version of which document there is."""
+    return set(connection.execute("SELECT id, content_hash FROM documents"))
 
 
 def _bring_along(old: sqlite3.Connection, new: sqlite3.Connection) -> None:

@@ -24,7 +24,7 @@ from localrag.types import Document, IndexHeader, ParsedDocument
 logger = logging.getLogger(__name__)
 
 LEASE = "rebuild"
-_LEASE_TTL_S = 10.0
+LEASE_TTL_S = 10.0
 """So long a rebuild that was killed keeps the next one waiting. It is renewed by a thread of its own: one document may
 take longer to cut."""
 _RENEW_S = 3.0
@@ -170,7 +170,7 @@ class Rebuilder:
     def _alone(self) -> Iterator[None]:
         """The lease, waited for and then renewed until the block ends."""
         holder, ended = uuid.uuid4().hex, threading.Event()
-        while not self._index.acquire_lease(LEASE, holder, _LEASE_TTL_S):
+        while not self._index.acquire_lease(LEASE, holder, LEASE_TTL_S):
             self._go_on_or_stop()
             self._progress(RebuildProgress(stage="waiting"))
             self._sleep(_POLL_S)
@@ -178,7 +178,7 @@ class Rebuilder:
         def renew() -> None:
             while not ended.wait(_RENEW_S):
                 try:
-                    self._index.acquire_lease(LEASE, holder, _LEASE_TTL_S)
+                    self._index.acquire_lease(LEASE, holder, LEASE_TTL_S)
                 except LocalRagError as error:  # a second rebuild is waste, not harm: the switch is checked again
                     logger.info("the lease could not be renewed: %s", error.kind)
 
