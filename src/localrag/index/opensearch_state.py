@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from localrag.errors import NotFoundError
-from localrag.index.opensearch_errors import Conflict, kept_changing
+from localrag.index.opensearch_errors import SERVICE, Conflict, kept_changing
 from localrag.index.opensearch_http import Http, Json
 from localrag.index.opensearch_schema import LIBRARY, Names, call_off
 
@@ -151,11 +151,16 @@ class State:
             Conflict: something has; read the state again and decide anew.
         """
         sequence, term = state.place
-        return self._update(
+        now = self._update(
             _CHANGE,
             {"shown": list(shown), "hidden": list(hidden)},
             {"if_seq_no": str(sequence), "if_primary_term": str(term)},
         )
+        if now.epoch != state.epoch:
+            # Another index has taken this one's place, whose state has come to the same number by chance. It hides
+            # versions that it does not have, which the next sweep forgets.
+            raise Conflict(f"Another library is in this one's place at {self._http.url}.", service=SERVICE, url="")
+        return now
 
     def count_change(self) -> LibraryState:
         """Counts a change that shows and hides nothing."""
