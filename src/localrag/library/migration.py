@@ -68,8 +68,11 @@ def migrate(
     for done, document in enumerate(documents, start=1):
         if not _same(document, present.get(document.id)):
             known = source.document_vectors(document.id)
-            target.replace_document(document, source.pages(document.id), source.document_chunks(document.id), known)
-            copied, vectors = copied + 1, vectors + len(known)
+            pages, chunks = source.pages(document.id), source.document_chunks(document.id)
+            # One that was deleted meanwhile is no document of the target's: the next run would refuse it as a stranger.
+            if source.get_document(document.id) is not None:
+                target.replace_document(document, pages, chunks, known)
+                copied, vectors = copied + 1, vectors + len(known)
         on_progress(MigrationProgress(done=done, total=len(documents)))
     for failure in source.failures():
         target.record_failure(failure)
@@ -144,7 +147,10 @@ def _samples(source: Library) -> Iterator[tuple[str, Vectors | None]]:
     documents = [document for document in source.documents() if document.chunk_count]
     step = max(1, len(documents) // _SEARCHES)
     for document in documents[::step][:_SEARCHES]:
-        chunk = source.document_chunks(document.id)[document.chunk_count // 2]
+        chunks = source.document_chunks(document.id)
+        if not chunks:
+            continue  # deleted meanwhile
+        chunk = chunks[len(chunks) // 2]
         vectors = source.document_vectors(document.id)
         yield " ".join(chunk.text.split()[:12]), vectors[min(vectors)] if vectors else None
 

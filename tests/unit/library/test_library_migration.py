@@ -123,6 +123,24 @@ def test_a_document_that_changed_meanwhile_is_copied_again(source: SqliteIndex, 
     assert [chunk.text for chunk in target.document_chunks("oak")] == ["another text"]
 
 
+def test_a_document_that_is_deleted_meanwhile_is_left_out(source: SqliteIndex, target: SqliteIndex) -> None:
+    def delete_another(progress: MigrationProgress) -> None:
+        if progress.done == 3:
+            source.delete_document(source.documents()[4].id)
+
+    result = migrate(source, target, on_progress=delete_another)
+    assert (result.copied, result.documents, result.problems) == (5, 5, ())
+    assert target.documents() == source.documents()
+
+
+def test_a_document_that_is_deleted_while_both_are_compared_is_no_sample(
+    source: SqliteIndex, target: SqliteIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    migrate(source, target)
+    monkeypatch.setattr(source, "document_chunks", lambda _: [])  # as if deleted after it was listed
+    assert migrate(source, target).searches == 0
+
+
 def test_a_target_with_other_documents_is_left_alone(source: SqliteIndex, target: SqliteIndex) -> None:
     put(target, "stranger", "text")
     with pytest.raises(SettingsError, match=r"1 documents that the source does not have, such as stranger\.txt"):
