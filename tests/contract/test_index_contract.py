@@ -973,6 +973,16 @@ class TestSuccessor:
         again.close()
         assert index.promote_successor(seen=index.latest_change())
 
+    @pytest.mark.parametrize("index", BACKEND_NAMES[1:], indirect=True)  # one in memory does not outlive its process
+    def test_one_that_is_left_is_told_of(self, index: Index) -> None:
+        put(index, "a", "alpha")
+        index.open_successor(OTHER).close()
+        (told,) = [check for check in index.check() if check.name == "rebuild"]
+        assert told.ok
+        assert "localrag embed --rebuild" in told.hint
+        index.drop_successor()
+        assert "rebuild" not in [check.name for check in index.check()]
+
     def test_it_is_gone_on_with_unless_it_is_of_other_parameters(self, index: Index) -> None:
         put(index, "a", "alpha")
         successor = index.open_successor(OTHER)

@@ -14,7 +14,7 @@ import numpy as np
 from localrag.errors import IndexMismatchError
 from localrag.index.analysis import analyse
 from localrag.protocols import Vectors
-from localrag.types import Chunk, Document, EmbeddingModel, IndexHeader, Page
+from localrag.types import Check, Chunk, Document, EmbeddingModel, IndexHeader, Page
 
 # int8 and fp16 models give norms within 1e-3 of 1 after normalising in float32; a raw vector is off by far more.
 NORM_TOLERANCE = 1e-2
@@ -104,6 +104,16 @@ def checked_vector(vector: Vectors, dimension: int) -> Vectors:
     if abs(norm - 1) > NORM_TOLERANCE:
         raise ValueError(f"expected a vector of length 1, found {norm:.6g}")
     return row
+
+
+def unfinished_rebuild(where: str) -> Check:
+    """What the health page says of a successor, which takes space: it is no fault."""
+    return Check(
+        name="rebuild",
+        ok=True,
+        detail=f"an index for other settings is beside this one and not finished ({where})",
+        hint="If none runs: `localrag embed --rebuild` with those settings finishes it, with these it removes it.",
+    )
 
 
 def catalogued(documents: Iterable[Document]) -> dict[str, str]:

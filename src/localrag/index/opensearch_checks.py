@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from localrag.errors import LocalRagError
-from localrag.index.content import chunk_terms
+from localrag.index.content import chunk_terms, unfinished_rebuild
 from localrag.index.opensearch_entries import chunk_of, routing, term_fields
 from localrag.index.opensearch_errors import SERVICE, SPACE_HINT
 from localrag.index.opensearch_filters import Query
@@ -28,6 +28,8 @@ def run_checks(http: Http, names: Names, state: State, reads: Reads, *, deep: bo
         checks.extend(_blocks(http, names))
         checks.extend(_counts(reads, deep=deep))
         checks.append(_hidden(http, names, state))
+        if successor := http.get(f"/_alias/{names.next.content}"):
+            checks.append(unfinished_rebuild(", ".join(sorted(successor))))
     except LocalRagError as error:
         checks.append(Check(name="index", ok=False, detail=error.message, hint=error.hint))
     return checks

@@ -317,7 +317,7 @@ class SqliteIndex(notes.Notes):
             return change_count(connection)
 
     def check(self, *, deep: bool = False) -> list[Check]:
-        return run_checks(self._database, self._lexical, deep=deep)
+        return run_checks(self._database, self._lexical, deep=deep) + self._successor.checks()
 
     def rebuild_derived(self) -> None:
         """Builds the keyword index anew from the stored chunks, drops orphans and counts again.

@@ -15,10 +15,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from localrag.errors import BackendTimeout, IndexCorruptError, IndexMismatchError, StorageFullError
-from localrag.index.content import REBUILD_LEASE, rebuild_hint
-from localrag.index.sqlite_database import Database
+from localrag.index.content import REBUILD_LEASE, rebuild_hint, unfinished_rebuild
+from localrag.index.sqlite_database import Database, stored_bytes
 from localrag.index.sqlite_schema import change_count, get_meta, is_empty, set_meta, stored_header
-from localrag.types import IndexHeader
+from localrag.types import Check, IndexHeader
 
 ENDING = ".next"
 _FILES = ("-wal", "-shm", "")  # the log first: what is left without it is an older state, never a mixed one
@@ -51,6 +51,12 @@ class Successor:
             return None  # damaged, of another release, or being removed right now
         finally:
             database.close()
+
+    def checks(self) -> list[Check]:
+        """What the health page says of it; nothing when there is none."""
+        if self.header() is None:
+            return []
+        return [unfinished_rebuild(f"{self.path.name}, {stored_bytes(self.path) / 1e6:.1f} MB")]
 
     def drop(self) -> None:
         """Removes it, and what a kill left of it."""
