@@ -140,7 +140,8 @@ def _is_prose(slot: Sequence[Piece]) -> bool:
     if lines <= _FEW and len(slot) > 1.5 * lines:
         return False  # the cells of a small table, not lines
     letters = sum([len(piece.text) for piece in slot]) / lines
-    return letters >= (12 if lines > 3 else 24) and sum([is_number(piece.text) for piece in slot]) <= 0.3 * len(slot)
+    figures = sum([is_number(piece.text) or not any(map(str.isalpha, piece.text)) for piece in slot])  # dates are none
+    return letters >= (12 if lines > 3 else 24) and figures <= 0.3 * len(slot)
 
 
 def _bands(pieces: Sequence[Piece], gutters: Sequence[float], rtl: bool) -> list[list[Piece]]:

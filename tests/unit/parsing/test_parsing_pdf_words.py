@@ -131,6 +131,14 @@ def test_group_names_that_run_over_all_pages_stand_on_each(tmp_path: Path) -> No
     assert headers == as_lists(*[("City", "Waters Length", "Waters Depth")] * 5)
 
 
+def test_columns_of_dates_are_no_columns_of_text(tmp_path: Path) -> None:
+    header = ("Owner", "Delivery", "Premium", "Interest")
+    rows = [(f"harbour {n}", f"2015-12-0{n}", f"2016-04-0{n}", f"2026-05-0{n}") for n in range(1, 9)]
+    document = pymupdf.open()
+    draw(document.new_page(), [header, *rows], bold=1, x=(54, 106, 164, 222))
+    assert tables(read(document, tmp_path)[0]) == [as_lists(header, *rows)]
+
+
 def test_years_alone_take_no_group_from_the_page_before(tmp_path: Path) -> None:
     rows = [(f"City {n}", f"1,{n}00", f"{n}45") for n in range(1, 6)]
     document = pymupdf.open()
