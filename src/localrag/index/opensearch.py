@@ -36,7 +36,7 @@ from localrag.index.opensearch_schema import (
     stored_header,
 )
 from localrag.index.opensearch_search import Legs
-from localrag.index.opensearch_state import LibraryState, State
+from localrag.index.opensearch_state import GRACE_S, LibraryState, State
 from localrag.index.opensearch_successor import create_next, switch
 from localrag.index.opensearch_writes import Writes
 from localrag.protocols import Library, Vectors
@@ -227,6 +227,7 @@ class OpenSearchIndex(Kept):
         self, text: str | None, vector: Vectors | None, *, limit: int, where: Filter | None = None
     ) -> LegResults:
         query = None if vector is None else checked_vector(vector, self._header.model.dimension)
+        started = time.monotonic()
         try:
             legs, totals = self._legs.search(text, query, limit=limit, where=where)
         except (BackendUnavailable, BackendTimeout):
@@ -234,8 +235,9 @@ class OpenSearchIndex(Kept):
         except BackendError:  # such as a vector of another dimension
             self._require_epoch(self._state.read().epoch)
             raise
-        # Its parts may have met either index if one takes the other's place right now.
-        self._require_epoch(self._state.read().epoch if totals.switching else totals.epoch)
+        # Its parts may have met either index if one takes the other's place right now, or took it during a slow search.
+        doubtful = totals.switching or time.monotonic() - started > GRACE_S
+        self._require_epoch(self._state.read().epoch if doubtful else totals.epoch)
         self._seen(totals.changes)
         return legs
 
