@@ -26,6 +26,16 @@ def rag(tmp_path: Path) -> Iterator[RAG]:
         yield rag
 
 
+@pytest.mark.parametrize("folder", ["uploads", "markdown", "models", "ocr"])
+def test_what_the_library_writes_itself_is_no_document(rag: RAG, folder: str) -> None:
+    own = rag.settings.data_dir / folder / "notes.md"
+    own.parent.mkdir(parents=True, exist_ok=True)
+    own.write_bytes(LEASE)
+    (rag.settings.data_dir / "lease.md").write_bytes(LEASE)
+    rag.ingest(rag.settings.data_dir)
+    assert [document.name for document in rag.documents()] == ["lease.md"]
+
+
 def test_an_upload_is_kept_under_its_hash_and_found_at_once(rag: RAG) -> None:
     outcome = rag.ingest_bytes(LEASE, "../../lease.md")
     assert (outcome.status, outcome.name) == ("indexed", "../../lease.md")

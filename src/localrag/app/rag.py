@@ -422,7 +422,7 @@ class RAG:
     def _own_files(self) -> set[Path]:
         """What the library itself writes: `ingest .` beside the data folder must not take it for documents."""
         folder = self.settings.data_dir
-        own = {folder / name for name in ("uploads", "markdown", "models")}
+        own = {folder / name for name in ("uploads", "markdown", "models", "ocr")}
         scheme, _, index = self.settings.resolved_index_url.partition(":///")
         if scheme == "sqlite":
             own |= set(files_beside(Path(index)))
