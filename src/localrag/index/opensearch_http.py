@@ -25,6 +25,9 @@ BULK_ACTIONS = 1_000
 _ATTEMPTS = {Busy: 8, BackendUnavailable: 4, BackendTimeout: 2}
 _FIRST_WAIT_S = 0.1
 _LONGEST_WAIT_S = 5.0
+# A write of one entry to a library that was deleted must not make an index of the alias's name, which nobody could
+# then make the library under.
+TO_ALIAS = {"require_alias": "true"}
 # How long a look at a single node may take.
 _PROBE_S = 3.0
 
@@ -200,7 +203,7 @@ class Http:
 
     def _bulk_batch(self, batch: list[str], ignore: frozenset[int], *, refresh: bool) -> None:
         left = batch
-        params = {"require_alias": "true", "refresh": "true" if refresh else "false"}
+        params = {**TO_ALIAS, "refresh": "true" if refresh else "false"}
 
         def send() -> None:
             nonlocal left

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from localrag.index.filters import microseconds, moment
 from localrag.index.opensearch_errors import Conflict, Missing
-from localrag.index.opensearch_http import Action, Http, Json
+from localrag.index.opensearch_http import TO_ALIAS, Action, Http, Json
 from localrag.index.opensearch_schema import Names
 from localrag.types import Failure
 
@@ -36,7 +36,7 @@ class Notes:
         }
         entry = {"kind": "failure", "payload": payload}
         self._settled()
-        self._http.call("PUT", self._path("failure", failure.uri), params=_AT_ONCE, body=entry)
+        self._http.call("PUT", self._path("failure", failure.uri), params={**TO_ALIAS, **_AT_ONCE}, body=entry)
 
     def failures(self) -> list[Failure]:
         """All failures by name, then uri."""
@@ -69,7 +69,7 @@ class Notes:
                 return False
             condition = _if_unchanged(found)
         try:
-            self._http.call("PUT", path, params=condition, body=entry)
+            self._http.call("PUT", path, params={**TO_ALIAS, **condition}, body=entry)
         except Conflict:
             # Another has it by now, unless the answer to our own request was lost and this was sent again.
             found = self._http.get(path)
@@ -96,7 +96,7 @@ class Notes:
         """Keeps the turns in place of earlier ones."""
         entry = {"kind": "conversation", "payload": {"id": conversation_id, "turns": turns_json, "saved_at": now}}
         self._settled()
-        self._http.call("PUT", self._path("conversation", conversation_id), body=entry)
+        self._http.call("PUT", self._path("conversation", conversation_id), params=TO_ALIAS, body=entry)
 
     def load_conversation(self, conversation_id: str) -> str | None:
         """The turns, or None."""

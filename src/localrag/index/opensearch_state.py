@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from localrag.errors import NotFoundError
 from localrag.index.opensearch_errors import SERVICE, Conflict, kept_changing
-from localrag.index.opensearch_http import Http, Json
+from localrag.index.opensearch_http import TO_ALIAS, Http, Json
 from localrag.index.opensearch_schema import LIBRARY, Names, call_off
 
 # How long a search may be between reading the list and reading the chunks.
@@ -114,7 +114,7 @@ class State:
         # Counting from the clock keeps counters of a library and of its successor under the same name apart.
         fresh = {"kind": LIBRARY, "epoch": epoch, "sequence": 0, "changes": _milliseconds(), "hidden": []}
         try:
-            self._http.call("PUT", self._path, params={"op_type": "create", "refresh": "true"}, body=fresh)
+            self._http.call("PUT", self._path, params={**TO_ALIAS, "op_type": "create", "refresh": "true"}, body=fresh)
         except Conflict:
             return  # there is one
 
@@ -221,7 +221,7 @@ class State:
         told = self._http.call(
             "POST",
             self._update_path,
-            params={**options, "refresh": "true" if seen else "false", "_source": "true"},
+            params={**TO_ALIAS, **options, "refresh": "true" if seen else "false", "_source": "true"},
             body={"script": {"source": " ".join(script.split()), "lang": "painless", "params": values}},
         )
         return _state(told["get"]["_source"], (told["_seq_no"], told["_primary_term"]))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from opensearchpy import exceptions
 
 from localrag.errors import IndexMismatchError
 from localrag.index import opensearch
@@ -14,10 +16,11 @@ from localrag.index.content import header_json
 from localrag.index.opensearch import OpenSearchIndex
 from localrag.index.opensearch_errors import Conflict
 from localrag.index.opensearch_http import Http
+from localrag.index.opensearch_notes import Notes
 from localrag.index.opensearch_schema import SCHEMA_VERSION, Copies, Names
 from localrag.index.opensearch_search import Totals
 from localrag.index.opensearch_state import LibraryState, State
-from localrag.types import EmbeddingModel, IndexHeader, LegResults
+from localrag.types import EmbeddingModel, Failure, IndexHeader, LegResults
 
 MODEL = EmbeddingModel(name="m", revision="r", dimension=4, max_tokens=512)
 HEADER = IndexHeader(model=MODEL, chunk_tokens=256, chunk_overlap_tokens=32)
@@ -107,3 +110,24 @@ def test_a_slow_search_looks_again_which_index_there_is(
         return
     with pytest.raises(IndexMismatchError, match="LOCALRAG_CHUNK_TOKENS"):
         index.search_legs("word", None, limit=1)
+
+
+def test_no_write_makes_an_index_where_a_deleted_library_had_its_alias() -> None:
+    class Deleted(Switched):
+        """The parameters of writes are what is asked."""
+
+        def perform_request(self, method: str, url: str, *arguments: Any, **options: Any) -> Any:
+            if method == "GET":
+                raise exceptions.NotFoundError(404, "x", {})
+            return super().perform_request(method, url, *arguments, **options)
+
+    served = Deleted("1")
+    notes = Notes(Http(served, "http://box:9200"), Names("x"), settled=lambda: None)
+    failed = Failure(uri="u", name="n", kind="k", message="m", hint="h", failed_at=datetime(2026, 3, 1, tzinfo=UTC))
+    notes.save_failure(failed)
+    notes.save_conversation("c", "[]", now=1.0)
+    notes.take_lease("rebuild", "me", now=1.0, ttl_s=1.0)
+    State(Http(served, "http://box:9200"), Names("x")).create()
+    told = Told("1")
+    change(told)
+    assert [asked.get("require_alias") for asked in [*served.conditions, *told.conditions]] == ["true"] * 5
