@@ -7,6 +7,7 @@ gutter (titles, captions, wide figures) cut the page into bands, and columns are
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from itertools import accumulate
 
 from localrag.parsing.pdf_lines import Piece, is_number
 
+_DATE = re.compile(r"[\d./-]+")
 _STEP = 2.0  # points per bin of the horizontal profile
 _MIN_GUTTER = 5.0  # points; the narrowest seen is 9 (Federal Register), a word space is under 4
 # First strips that hardly anything crosses, then those half of the lines cross (two columns under a long abstract).
@@ -140,7 +142,7 @@ def _is_prose(slot: Sequence[Piece]) -> bool:
     if lines <= _FEW and len(slot) > 1.5 * lines:
         return False  # the cells of a small table, not lines
     letters = sum([len(piece.text) for piece in slot]) / lines
-    figures = sum([is_number(piece.text) or not any(map(str.isalpha, piece.text)) for piece in slot])  # dates are none
+    figures = sum([is_number(piece.text) or _DATE.fullmatch(piece.text) is not None for piece in slot])
     return letters >= (12 if lines > 3 else 24) and figures <= 0.3 * len(slot)
 
 
