@@ -29,7 +29,13 @@ Every error carries `kind` (a stable word for JSON), `message` (what failed, on 
 
 from __future__ import annotations
 
+import re
 from typing import ClassVar
+
+
+def without_password(url: str) -> str:
+    """The address, or addresses with commas, as a message may show it: `https://user:…@host`."""
+    return re.sub(r"(//[^/@:,]*):[^/,]*@", r"\1:…@", url)
 
 
 class LocalRagError(Exception):

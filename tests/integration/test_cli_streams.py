@@ -52,7 +52,9 @@ def test_an_output_that_is_full_is_one_clear_message(note: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="pipes end otherwise there")
-@pytest.mark.parametrize("command", [["show", "long.md"], ["documents"], ["search", "line"], ["search", "line", "--json"]])
+@pytest.mark.parametrize(
+    "command", [["show", "long.md"], ["documents"], ["search", "line"], ["search", "line", "--json"]]
+)
 def test_a_reader_that_goes_away_is_no_error(tmp_path: Path, command: list[str]) -> None:
     # More than a pipe holds (64 KiB), so that the writer is still at it when the reader goes.
     (tmp_path / "long.md").write_text("One line of the long text.\n" * 20_000, encoding="utf-8")

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from localrag.app import wiring
-from localrag.errors import NotFoundError, SettingsError
-from localrag.index.opensearch_http import without_password
+from localrag.errors import NotFoundError, SettingsError, without_password
 from localrag.library.migration import Migration, MigrationProgress, migrate
 from localrag.settings import Settings
 

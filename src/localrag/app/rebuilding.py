@@ -6,8 +6,7 @@ import uuid
 from collections.abc import Callable
 
 from localrag.app import wiring
-from localrag.errors import IndexMismatchError, NotFoundError
-from localrag.index.opensearch_http import without_password
+from localrag.errors import IndexMismatchError, NotFoundError, without_password
 from localrag.library.embedding_queue import EmbeddingQueue
 from localrag.library.rebuilding import LEASE, LEASE_TTL_S, Rebuild, Rebuilder, RebuildProgress
 from localrag.protocols import Embedder, Library

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from localrag.app.embedders import embedder as embedder
 from localrag.app.embedders import models_dir as models_dir
-from localrag.errors import SettingsError
+from localrag.errors import SettingsError, without_password
 from localrag.generation.ollama import OllamaLLM
 from localrag.generation.tokens import TiktokenCounter
-from localrag.index.opensearch_http import without_password
 from localrag.index.sqlite import SqliteIndex
 from localrag.parsing.formats import SUPPORTED_TYPES
 from localrag.parsing.isolated import IsolatedParser

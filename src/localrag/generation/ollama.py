@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ipaddress
-import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from localrag.errors import BackendError, BackendTimeout, BackendUnavailable, ModelMissing
+from localrag.errors import BackendError, BackendTimeout, BackendUnavailable, ModelMissing, without_password
 from localrag.generation.thinking import ThinkingFilter
 from localrag.protocols import Generation
 from localrag.types import Check, Message
@@ -49,7 +48,7 @@ class OllamaLLM:
         keep_alive: str = "10m",
     ) -> None:
         self._host = host
-        self._shown = _without_password(host)
+        self._shown = without_password(host)
         self._model = model
         self._timeout_s = timeout_s
         self._num_gpu = num_gpu
@@ -260,10 +259,6 @@ def _names_missing_model(message: str) -> bool:
 def _with_tag(model: str) -> str:
     """The name as Ollama lists it: `llama3` is `llama3:latest`; a registry's port is no tag."""
     return model if ":" in model.rpartition("/")[2] else f"{model}:latest"
-
-
-def _without_password(url: str) -> str:
-    return re.sub(r"(//[^/@:]*):[^/]*@", r"\1:…@", url)
 
 
 def _is_loopback(hostname: str) -> bool:

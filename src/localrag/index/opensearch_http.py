@@ -5,13 +5,19 @@ from __future__ import annotations
 import json
 import logging
 import random
-import re
 import ssl
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
-from localrag.errors import BackendError, BackendTimeout, BackendUnavailable, LocalRagError, SettingsError
+from localrag.errors import (
+    BackendError,
+    BackendTimeout,
+    BackendUnavailable,
+    LocalRagError,
+    SettingsError,
+    without_password,
+)
 from localrag.index.opensearch_errors import INSTALL_HINT, SERVICE, Busy, Missing, refused, translated
 
 Json: TypeAlias = dict[str, Any]
@@ -264,11 +270,6 @@ class Http:
             # Many clients that were refused together must not come back together.
             self._sleep(wait * random.uniform(0.5, 1.0))
             attempt, wait = attempt + 1, min(wait * 2, _LONGEST_WAIT_S)
-
-
-def without_password(url: str) -> str:
-    """The address, or addresses, as they may be shown: `https://user:…@host`."""
-    return re.sub(r"(//[^/@:,]*):[^/,]*@", r"\1:…@", url)
 
 
 def batches(actions: Iterable[Action]) -> Iterator[list[str]]:

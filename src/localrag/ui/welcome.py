@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TypedDict
-from urllib.parse import urlsplit
 
 import streamlit as st
 
-from localrag.errors import LocalRagError
+from localrag.errors import LocalRagError, without_password
 from localrag.settings import Settings
 from localrag.types import Check, IndexStats
 from localrag.ui import labels
@@ -109,15 +108,8 @@ def setting_rows(settings: Settings) -> list[_Row]:
     for name, field in type(settings).model_fields.items():
         variable = str(field.validation_alias or f"LOCALRAG_{name.upper()}")
         value = settings.resolved_index_url if name == "index_url" else getattr(settings, name)
-        rows.append(_Row(Setting=variable, Value="" if value is None else _without_password(str(value))))
+        rows.append(_Row(Setting=variable, Value="" if value is None else without_password(str(value))))
     return rows
-
-
-def _without_password(value: str) -> str:
-    parts = urlsplit(value)
-    if parts.password is None:
-        return value
-    return value.replace(f":{parts.password}@", ":…@")
 
 
 def _settings(settings: Settings) -> None:

@@ -20,10 +20,11 @@ from localrag.errors import (
     LocalRagError,
     SettingsError,
     StorageFullError,
+    without_password,
 )
 from localrag.index.content import header_json
 from localrag.index.opensearch_errors import Busy, Conflict, Missing, translated
-from localrag.index.opensearch_http import Http, batches, connect, without_password
+from localrag.index.opensearch_http import Http, batches, connect
 from localrag.index.opensearch_schema import SCHEMA_VERSION, Names, require_header, require_opensearch
 from localrag.types import EmbeddingModel, IndexHeader
 
