@@ -21,11 +21,11 @@ with (FILES / "manifest.csv").open(encoding="utf-8", newline="") as _manifest:
     ROWS = [row for row in csv.DictReader(_manifest) if row["type"] in TYPES]
 
 # Rows without text to find, and what becomes of them.
+READ = {"csv/null_byte.csv", "zip/droste.zip"}
 ERRORS = {
     "json/n_structure_100000_opening_arrays.json": "unreadable",
     "json/n_object_trailing_comma.json": "unreadable",
     "xml/xmlbomb.xml": "empty",
-    "zip/droste.zip": "too_large",
     "zip/gbk.zip": "empty",
 }
 
@@ -58,9 +58,12 @@ def test_the_needle_is_found_in_its_place(parser: IsolatedParser, row: dict[str,
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row["expect"] != "text"], ids=lambda row: row["path"])
 def test_a_file_without_a_needle_ends_as_it_should(parser: IsolatedParser, row: dict[str, str]) -> None:
-    if row["path"] not in ERRORS:
-        assert row["path"] == "csv/null_byte.csv"
+    if row["path"] == "csv/null_byte.csv":
         assert "| 2 | 3 |" in _read(parser, row["path"]).pages[0].markdown
+        return
+    if row["path"] == "zip/droste.zip":
+        # A picture of a cocoa tin, and itself: the tin's words from each of the ten levels that are opened.
+        assert len(_read(parser, row["path"]).pages) == 10
         return
     with pytest.raises(DocumentError) as caught:
         _read(parser, row["path"])
@@ -71,7 +74,7 @@ def test_a_file_without_a_needle_ends_as_it_should(parser: IsolatedParser, row: 
 
 def test_every_row_of_the_manifest_is_covered() -> None:
     assert len(ROWS) == 27
-    assert set(ERRORS) | {"csv/null_byte.csv"} == {row["path"] for row in ROWS if row["expect"] != "text"}
+    assert set(ERRORS) | READ == {row["path"] for row in ROWS if row["expect"] != "text"}
 
 
 def test_every_cell_of_the_wide_table_stands_by_its_header(parser: IsolatedParser) -> None:
