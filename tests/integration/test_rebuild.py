@@ -32,6 +32,7 @@ BACKENDS = ["embedded", pytest.param("opensearch", marks=pytest.mark.opensearch)
 
 # Leases that end soon and a model that takes its time: each kill then hits the middle of something.
 CHILD = """
+import os
 import time
 from localrag.app import wiring
 from localrag.app.rebuilding import rebuild_library
@@ -43,8 +44,14 @@ embedding_queue._LEASE_TTL_S = rebuilding.LEASE_TTL_S = 0.5
 rebuilding._RENEW_S = rebuilding._POLL_S = 0.1
 
 class Slow(HashEmbedder):
+    left = int(os.environ.get("BATCHES", "999"))
+
     def embed_documents(self, texts):
         time.sleep(0.02)
+        if Slow.left == 0:
+            time.sleep(1.0)
+            os._exit(9)  # at the latest: a fast machine would else be done before it is killed
+        Slow.left -= 1
         return super().embed_documents(texts)
 
 def told(state):
@@ -94,8 +101,10 @@ def new(old: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
     return load_settings()
 
 
-def start() -> subprocess.Popen[str]:
-    child = subprocess.Popen([sys.executable, "-c", CHILD], stdout=subprocess.PIPE, text=True)
+def start(*, batches: int = 999) -> subprocess.Popen[str]:
+    """A rebuild that does not live to embed more than so many batches of texts."""
+    environment = {**os.environ, "BATCHES": str(batches)}
+    child = subprocess.Popen([sys.executable, "-c", CHILD], stdout=subprocess.PIPE, text=True, env=environment)
     assert child.stdout is not None
     assert child.stdout.readline() == "ready\n"
     return child
@@ -141,8 +150,8 @@ def test_kills_leave_the_old_index_and_lose_no_work(old: Settings, new: Settings
     dice = random.Random(5)
     with opened(old, OLD) as rag:
         before = answers(rag)
-    for _ in range(KILLS):
-        kill_after(start(), dice.uniform(0.0, 0.05), steps=dice.randrange(6))
+    for life in range(KILLS):
+        kill_after(start(batches=int(life == 1)), dice.uniform(0.0, 0.05), steps=dice.randrange(6))
         with opened(old, OLD) as rag:
             assert answers(rag) == before
         with pytest.raises(IndexMismatchError, match="LOCALRAG_CHUNK_TOKENS") as refused:
