@@ -84,7 +84,7 @@ def work(path: str, role: str, seconds: str) -> None:
     deadline = time.monotonic() + float(seconds)
     turn = 0
     dice = random.Random(role)
-    while time.monotonic() < deadline:
+    while time.monotonic() < deadline or turn < 3:  # a busy machine may leave time for one turn only
         turn += 1
         if role.startswith("add"):
             put(index, f"{role}-{turn % 40}", turn)
