@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
+from localrag.app.folders import DataFolders
 from localrag.embedding.registry import create_embedder
 from localrag.protocols import Embedder
 from localrag.settings import Settings
-
-
-def models_dir(settings: Settings) -> Path:
-    """Where pulled embedding models are kept."""
-    return settings.data_dir / "models"
 
 
 def embedder(settings: Settings, *, preload: bool = False) -> Embedder:
@@ -23,4 +17,4 @@ def embedder(settings: Settings, *, preload: bool = False) -> Embedder:
     Raises:
         ModelError: the model is not here.
     """
-    return create_embedder(settings.embedding_model, models_dir=models_dir(settings), preload=preload)
+    return create_embedder(settings.embedding_model, models_dir=DataFolders.of(settings).models, preload=preload)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from localrag.app import wiring
+from localrag.app.folders import DataFolders
 from localrag.embedding.hub import choose_source, pull_model
 from localrag.embedding.registry import list_models
 from localrag.settings import Settings
@@ -31,7 +31,7 @@ def models(settings: Settings) -> list[ModelInfo]:
             max_tokens=spec.max_tokens,
             active=spec.name == settings.embedding_model,
         )
-        for spec in list_models(wiring.models_dir(settings))
+        for spec in list_models(DataFolders.of(settings).models)
     ]
 
 
@@ -45,4 +45,4 @@ def pull(settings: Settings, name_or_folder: str) -> str:
         StorageFullError: the models folder cannot be written.
     """
     name, source = choose_source(name_or_folder)
-    return pull_model(name, wiring.models_dir(settings), source=source).name
+    return pull_model(name, DataFolders.of(settings).models, source=source).name

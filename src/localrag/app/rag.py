@@ -14,14 +14,14 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from localrag.app import wiring
+from localrag.app.folders import DataFolders
 from localrag.errors import DocumentError, EmptyDocument
 from localrag.filters import DocumentIn, Filter, InCollection, TagIs, all_of
-from localrag.index.sqlite_successor import files_beside
 from localrag.library.catalog import Catalog, Deletion
 from localrag.library.embedding_queue import EmbeddingQueue, EmbedProgress
 from localrag.library.files import discover, document_id, file_uri, printable, upload_uri, write_atomically
 from localrag.library.ingest import FileSource, Ingestor, Outcome, display_name
-from localrag.library.labels import checked_collection, checked_tags
+from localrag.library.labels import checked_collection, checked_labels, checked_tags
 from localrag.library.markdown_files import MarkdownFiles
 from localrag.parsing.isolated import IsolatedParser
 from localrag.protocols import LLM, Embedder, Library, PagePicture
@@ -89,8 +89,9 @@ class RAG:
         self._embedder = embedder
         self._llm = llm
         self._parser = parser
-        self._uploads = settings.data_dir / "uploads"
-        self._markdown = MarkdownFiles(settings.data_dir / "markdown")
+        folders = DataFolders.of(settings)
+        self._uploads = folders.uploads
+        self._markdown = MarkdownFiles(folders.markdown)
         self._catalog = Catalog(index=index, markdown=self._markdown, uploads=self._uploads)
 
     # ------------------------------------------------------------------ life
@@ -163,8 +164,7 @@ class RAG:
         vectors are made. Cancelled or killed, what was done stays, and the next call goes on from there.
         """
         started = datetime.now(UTC)
-        tags = None if tags is None else checked_tags(tags)
-        collection = None if collection is None else checked_collection(collection)
+        tags, collection = checked_labels(tags, collection)
         self._markdown.sweep({document.content_hash for document in self._index.documents()})
 
         def take(path: Path, error: DocumentError | None) -> Outcome | None:
@@ -177,7 +177,7 @@ class RAG:
             on_file(outcome)
             return outcome
 
-        found = discover([Path(path) for path in paths], passed_over=self._own_files())
+        found = discover([Path(path) for path in paths], passed_over=wiring.own_files(self.settings))
         with ThreadPoolExecutor(max_workers=max(1, jobs), thread_name_prefix="ingest") as pool:
             results = pool.map(lambda item: take(item.path, item.error), found)
             outcomes = tuple(outcome for outcome in results if outcome is not None)
@@ -199,12 +199,13 @@ class RAG:
         An upload of a name that is there already replaces it; the same bytes under another name are not stored again.
         """
         shown = printable(name)
+        tags, collection = checked_labels(tags, collection)
         source = FileSource(
             path=self._uploads / hashlib.sha256(content).hexdigest(),
             uri=upload_uri(shown),
             name=shown,
-            tags=None if tags is None else checked_tags(tags),
-            collection=None if collection is None else checked_collection(collection),
+            tags=tags,
+            collection=collection,
         )
         if not content:
             error = EmptyDocument(f"{shown} is empty (0 bytes).", path=shown, hint="Check the original.")
@@ -418,15 +419,6 @@ class RAG:
             context_tokens=self.settings.context_tokens,
             history_turns=self.settings.history_turns,
         )
-
-    def _own_files(self) -> set[Path]:
-        """What the library itself writes: `ingest .` beside the data folder must not take it for documents."""
-        folder = self.settings.data_dir
-        own = {folder / name for name in ("uploads", "markdown", "models", "ocr")}
-        scheme, _, index = self.settings.resolved_index_url.partition(":///")
-        if scheme == "sqlite":
-            own |= set(files_beside(Path(index)))
-        return {path.resolve() for path in own}
 
     def _query(self, text: str, top_k: int | None, semantic: float | None) -> Query:
         return Query(

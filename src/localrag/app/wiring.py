@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from localrag.app.embedders import embedder as embedder
-from localrag.app.embedders import models_dir as models_dir
+from localrag.app.folders import DataFolders
 from localrag.errors import SettingsError, without_password
 from localrag.generation.ollama import OllamaLLM
 from localrag.generation.tokens import TiktokenCounter
 from localrag.index.sqlite import SqliteIndex
+from localrag.index.sqlite_successor import files_beside
 from localrag.parsing.formats import SUPPORTED_TYPES
 from localrag.parsing.isolated import IsolatedParser
 from localrag.parsing.programs import find_soffice, find_tesseract
@@ -78,6 +79,13 @@ def stored_header(url: str, settings: Settings) -> IndexHeader | None:
     return OpenSearchIndex.read_header(url, settings.index_name, **_credentials(settings))
 
 
+def own_files(settings: Settings) -> set[Path]:
+    """What the library itself writes: `ingest .` beside the data folder must not take it for documents."""
+    index = _sqlite_path(settings.resolved_index_url)
+    own = (*DataFolders.of(settings).all(), *(files_beside(index) if index else ()))
+    return {path.resolve() for path in own}
+
+
 def _sqlite_path(url: str) -> Path | None:
     """The file of a `sqlite:///` URL, None when it is an OpenSearch address, else SettingsError."""
     scheme, _, path = url.partition(":///")
@@ -129,7 +137,7 @@ def tools(settings: Settings) -> Tools:
     return Tools(
         ocr=settings.ocr,
         ocr_language=settings.ocr_language,
-        ocr_cache=str((settings.data_dir / "ocr").resolve()),
+        ocr_cache=str(DataFolders.of(settings).ocr.resolve()),
         ocr_page_s=settings.ocr_page_timeout_s,
         tesseract=find_tesseract(),
         soffice=find_soffice(),

@@ -41,6 +41,14 @@ def checked_tags(tags: Mapping[str, str]) -> dict[str, str]:
     return checked
 
 
+def checked_labels(tags: Mapping[str, str] | None, collection: str | None) -> tuple[dict[str, str] | None, str | None]:
+    """Both as the functions above have them; None stays None. Raises as they do."""
+    return (
+        None if tags is None else checked_tags(tags),
+        None if collection is None else checked_collection(collection),
+    )
+
+
 def _checked(text: str, *, what: str) -> str:
     trimmed = unicodedata.normalize("NFC", text).strip()
     if any(unicodedata.category(char) in ("Cc", "Cs") for char in trimmed):
