@@ -72,10 +72,6 @@ def _exit_on_error() -> Iterator[None]:
 
         output.say("Stopped. What was done is kept; run the command again to go on.")
         raise typer.Exit(130) from None
-    except BrokenPipeError:
-        # The reader of our output went away (`| head`): not an error; keep Python from complaining at exit.
-        sys.stdout = None
-        raise typer.Exit(0) from None
 
 
 def _tags(values: list[str] | None) -> dict[str, str]:

@@ -128,7 +128,8 @@ def _compare(source: Library, target: Library) -> tuple[float, int, list[str]]:
         had, has = getattr(ours, what), getattr(theirs, what)
         if had != has:
             problems.append(f"{what}: the source has {had}, the target {has}")
-    lost = [each for each in source.conversation_ids() if _turns(source, each) != _turns(target, each)]
+    kept, there = source.load_conversation, target.load_conversation
+    lost = [each for each in source.conversation_ids() if kept(each) != there(each)]
     if lost:
         problems.append(f"conversations: {len(lost)} are not as in the source, such as {lost[0]}")
     shares = [_agreement(_search(source, *asked), _search(target, *asked)) for asked in _samples(source)]
@@ -136,10 +137,6 @@ def _compare(source: Library, target: Library) -> tuple[float, int, list[str]]:
     if agreement < _LEAST_AGREEMENT:
         problems.append(f"the best {_DEPTH} of {len(shares)} searches agree by {agreement:.0%} only")
     return agreement, len(shares), problems
-
-
-def _turns(library: Library, conversation_id: str) -> str | None:
-    return library.load_conversation(conversation_id)
 
 
 def _samples(source: Library) -> Iterator[tuple[str, Vectors | None]]:
