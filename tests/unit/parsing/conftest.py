@@ -10,10 +10,12 @@ import random
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from localrag.errors import DocumentError
+from localrag.parsing import pdf
 from localrag.parsing.dispatch import read_document
 from localrag.parsing.source import Limits, Source
 from localrag.types import ParsedDocument
@@ -46,6 +48,19 @@ def source() -> Callable[..., Source]:
         return Source(path=path, name=path.name, read_child=read_child)
 
     return make
+
+
+@pytest.fixture
+def read_pdf(source: Callable[..., Source], tmp_path: Path) -> Callable[[Any], list[str]]:
+    """The Markdown of each page of a PyMuPDF document, which is saved and closed."""
+
+    def read(document: Any) -> list[str]:
+        path = tmp_path / "test.pdf"
+        document.save(path)
+        document.close()
+        return [page.markdown for page in pdf.read(source(path)).pages]
+
+    return read
 
 
 @pytest.fixture

@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pymupdf
 
-from localrag.errors import UnsupportedDocument
-from localrag.parsing import pdf
-from localrag.parsing.source import Source
-from localrag.types import ParsedDocument
+ReadPdf = Callable[[Any], list[str]]
 
 X = (72, 250, 350)
 HEADER = ("City", "Sales", "Costs")
-
-
-def no_child(_: bytes, name: str) -> ParsedDocument:
-    raise UnsupportedDocument(f"No reader for {name}.", path=name)
-
-
-def read(document: Any, tmp_path: Path) -> list[str]:
-    path = tmp_path / "test.pdf"
-    document.save(path)
-    document.close()
-    return [page.markdown for page in pdf.read(Source(path=path, name=path.name, read_child=no_child)).pages]
 
 
 def figures(first: int, count: int) -> list[tuple[str, ...]]:
@@ -47,53 +32,53 @@ def tables(markdown: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if "---" not in line]
 
 
-def test_columns_without_rules_go_on_under_their_header(tmp_path: Path) -> None:
+def test_columns_without_rules_go_on_under_their_header(read_pdf: ReadPdf) -> None:
     document = pymupdf.open()
     draw(document.new_page(), [HEADER, *figures(0, 40)])
     draw(document.new_page(), figures(40, 40))
     last = document.new_page()
     draw(last, figures(80, 5))
     last.insert_text((72, 300), "A sentence after the table closes the page.", fontsize=10)
-    pages = read(document, tmp_path)
+    pages = read_pdf(document)
     assert [tables(page)[0] for page in pages] == [list(HEADER)] * 3
     assert tables(pages[1])[1:] == [list(row) for row in figures(40, 40)]
     assert pages[2].endswith("A sentence after the table closes the page.")
 
 
-def test_a_grid_goes_on_under_its_header(tmp_path: Path) -> None:
+def test_a_grid_goes_on_under_its_header(read_pdf: ReadPdf) -> None:
     document = pymupdf.open()
     draw(document.new_page(), [HEADER, *figures(0, 40)], ruled=True)
     draw(document.new_page(), figures(40, 3), ruled=True)
-    pages = read(document, tmp_path)
+    pages = read_pdf(document)
     assert tables(pages[1]) == [list(HEADER), *[list(row) for row in figures(40, 3)]]
 
 
-def test_a_grid_of_words_goes_on_where_its_header_was_bold(tmp_path: Path) -> None:
+def test_a_grid_of_words_goes_on_where_its_header_was_bold(read_pdf: ReadPdf) -> None:
     words = [(f"river {n}", f"bridge {n} stone", f"harbour {n} west") for n in range(6)]
     document = pymupdf.open()
     draw(document.new_page(), [("Name", "Crossing", "Port"), *words[:3]], ruled=True, bold=True)
     draw(document.new_page(), words[3:], ruled=True)
-    assert tables(read(document, tmp_path)[1]) == [["Name", "Crossing", "Port"], *[list(row) for row in words[3:]]]
+    assert tables(read_pdf(document)[1]) == [["Name", "Crossing", "Port"], *[list(row) for row in words[3:]]]
 
 
-def test_a_header_that_is_repeated_stays_one(tmp_path: Path) -> None:
+def test_a_header_that_is_repeated_stays_one(read_pdf: ReadPdf) -> None:
     document = pymupdf.open()
     draw(document.new_page(), [HEADER, *figures(0, 5)], ruled=True, bold=True)
     draw(document.new_page(), [HEADER, *figures(5, 5)], ruled=True, bold=True)
-    assert tables(read(document, tmp_path)[1]) == [list(HEADER), *[list(row) for row in figures(5, 5)]]
+    assert tables(read_pdf(document)[1]) == [list(HEADER), *[list(row) for row in figures(5, 5)]]
 
 
-def test_another_table_keeps_its_own_header(tmp_path: Path) -> None:
+def test_another_table_keeps_its_own_header(read_pdf: ReadPdf) -> None:
     document = pymupdf.open()
     draw(document.new_page(), [HEADER, *figures(0, 5)], ruled=True, bold=True)
     draw(document.new_page(), [("Town", "Births", "Deaths"), *figures(5, 5)], ruled=True, bold=True)
-    assert tables(read(document, tmp_path)[1])[0] == ["Town", "Births", "Deaths"]
+    assert tables(read_pdf(document)[1])[0] == ["Town", "Births", "Deaths"]
 
 
-def test_text_between_two_tables_parts_them(tmp_path: Path) -> None:
+def test_text_between_two_tables_parts_them(read_pdf: ReadPdf) -> None:
     document = pymupdf.open()
     first = document.new_page()
     draw(first, [HEADER, *figures(0, 5)])
     first.insert_text((72, 300), "That was the table of cities, all of them.", fontsize=10)
     draw(document.new_page(), figures(5, 5))
-    assert tables(read(document, tmp_path)[1])[0] == ["", "", ""]
+    assert tables(read_pdf(document)[1])[0] == ["", "", ""]

@@ -2,26 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pymupdf
 
-from localrag.errors import UnsupportedDocument
-from localrag.parsing import pdf
-from localrag.parsing.source import Source
-from localrag.types import ParsedDocument
-
-
-def no_child(_: bytes, name: str) -> ParsedDocument:
-    raise UnsupportedDocument(f"No reader for {name}.", path=name)
-
-
-def read(document: Any, tmp_path: Path) -> list[str]:
-    path = tmp_path / "test.pdf"
-    document.save(path)
-    document.close()
-    return [page.markdown for page in pdf.read(Source(path=path, name=path.name, read_child=no_child)).pages]
+ReadPdf = Callable[[Any], list[str]]
 
 
 def field(page: Any, name: str, kind: int, value: object, y: float, choices: list[str] | None = None) -> None:
@@ -35,7 +21,7 @@ def field(page: Any, name: str, kind: int, value: object, y: float, choices: lis
     page.add_widget(widget)
 
 
-def test_filled_in_fields_stand_beside_their_labels(tmp_path: Path) -> None:
+def test_filled_in_fields_stand_beside_their_labels(read_pdf: ReadPdf) -> None:
     document = pymupdf.open()
     page = document.new_page()
     for y, label in ((80, "Name of tenant:"), (110, "Pets allowed:"), (140, "Colour:")):
@@ -43,14 +29,14 @@ def test_filled_in_fields_stand_beside_their_labels(tmp_path: Path) -> None:
     field(page, "tenant", pymupdf.PDF_WIDGET_TYPE_TEXT, "Maria Lopez", 80)
     field(page, "pets", pymupdf.PDF_WIDGET_TYPE_CHECKBOX, True, 110)
     field(page, "colour", pymupdf.PDF_WIDGET_TYPE_COMBOBOX, "green", 140, ["red", "green"])
-    words = read(document, tmp_path)[0].replace("|", " ").split()
+    words = read_pdf(document)[0].replace("|", " ").split()
     text = " ".join(words)
     assert "Name of tenant: Maria Lopez" in text
     assert "Pets allowed: ✓" in text
     assert "Colour: green" in text
 
 
-def test_comments_follow_the_page_with_their_author(tmp_path: Path) -> None:
+def test_comments_follow_the_page_with_their_author(read_pdf: ReadPdf) -> None:
     document = pymupdf.open()
     page = document.new_page()
     page.insert_text((72, 80), "The deposit is two months of rent.", fontsize=11)
@@ -59,7 +45,7 @@ def test_comments_follow_the_page_with_their_author(tmp_path: Path) -> None:
     mark = page.add_highlight_annot(pymupdf.Rect(72, 70, 200, 84))
     mark.set_info(content="Too high", title="")
     page.add_freetext_annot(pymupdf.Rect(72, 400, 300, 430), "Typed on the page")
-    blocks = read(document, tmp_path)[0].split("\n\n")
+    blocks = read_pdf(document)[0].split("\n\n")
     assert blocks == [
         "The deposit is two months of rent.",
         "Typed on the page",
@@ -68,9 +54,9 @@ def test_comments_follow_the_page_with_their_author(tmp_path: Path) -> None:
     ]
 
 
-def test_links_are_no_comments(tmp_path: Path) -> None:
+def test_links_are_no_comments(read_pdf: ReadPdf) -> None:
     document = pymupdf.open()
     page = document.new_page()
     page.insert_text((72, 80), "See the plan.", fontsize=11)
     page.insert_link({"kind": pymupdf.LINK_URI, "from": pymupdf.Rect(72, 70, 130, 84), "uri": "https://a.example/"})
-    assert read(document, tmp_path) == ["See the plan."]
+    assert read_pdf(document) == ["See the plan."]
