@@ -25,7 +25,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 
 from opensearchpy import OpenSearch
@@ -34,8 +33,8 @@ from localrag.errors import LocalRagError
 from localrag.index.content import text_hash
 from localrag.index.opensearch import OpenSearchIndex
 from localrag.index.opensearch_schema import Copies
-from localrag.testing import HashEmbedder
-from localrag.types import Check, Chunk, Document, IndexHeader, Page
+from localrag.testing import HashEmbedder, store_texts
+from localrag.types import Check, IndexHeader
 
 ROOT = Path(__file__).resolve().parents[1]
 SCRIPT = ROOT / "scripts" / "services" / "opensearch.sh"
@@ -209,31 +208,8 @@ def state_of(index: OpenSearchIndex) -> str:
 def write(index: OpenSearchIndex, name: str) -> None:
     """Stores a document of twenty chunks with their vectors."""
     texts = [f"the {name} report, part {part}: granite quarry" for part in range(CHUNKS)]
-    document = Document(
-        id=name,
-        content_hash=f"hash-{name}",
-        name=f"{name}.txt",
-        uri=f"file:///{name}.txt",
-        media_type="text/plain",
-        size_bytes=1,
-        page_count=1,
-        indexed_at=datetime(2026, 3, 1, tzinfo=UTC),
-    )
-    chunks = [
-        Chunk(
-            id=f"{name}-{part}",
-            document_id=name,
-            index=part,
-            page_ordinal=1,
-            text=text,
-            start=0,
-            end=len(text),
-            token_count=9,
-        )
-        for part, text in enumerate(texts)
-    ]
     rows = dict(zip(map(text_hash, texts), EMBEDDER.embed_documents(texts), strict=True))
-    index.replace_document(document, [Page(ordinal=1, markdown="\n".join(texts))], chunks, rows)
+    store_texts(index, name, *texts, vectors=rows)
 
 
 def missing(index: OpenSearchIndex, name: str) -> int:
@@ -267,8 +243,8 @@ def load(index: OpenSearchIndex) -> Iterator[Tally]:
             try:
                 legs = index.search_legs(question, row, limit=10)
                 found = [[hit.chunk.id for hit in leg or ()] for leg in (legs.lexical, legs.vector)]
-                if not all("first-7" in leg for leg in found):
-                    tally.search_problems.append(f"first-7 is not among {found}")
+                if not all("first_7" in leg for leg in found):
+                    tally.search_problems.append(f"first_7 is not among {found}")
             except LocalRagError as error:
                 tally.search_problems.append(str(error))
             tally.searches.append((began, time.monotonic() - began))

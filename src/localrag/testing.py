@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 
-from localrag.protocols import Generation, Vectors
-from localrag.types import Check, EmbeddingModel, Message
+from localrag.protocols import Generation, SearchIndex, Vectors
+from localrag.types import Check, Chunk, Document, EmbeddingModel, Message, Page
 
 _WORD = re.compile(r"\w+|[^\w\s]")
 _PIECE_CHARS = 6
@@ -126,3 +129,39 @@ def _in_order(replies: Sequence[str]) -> Callable[[Sequence[Message]], str]:
         raise ValueError(f"the script holds {len(replies)} replies and one more was asked for")
 
     return reply
+
+
+def store_texts(
+    index: SearchIndex, identifier: str, *texts: str, vectors: Mapping[str, Vectors] = {}, **changes: Any
+) -> None:
+    """Puts a document of one page into the index, with a chunk for each text.
+
+    Args:
+        vectors: by text hash, stored with the texts.
+        changes: fields of the document that are other than a plain text's of 1 March 2026.
+    """
+    document = Document(
+        id=identifier,
+        content_hash=f"hash-{identifier}",
+        name=f"{identifier}.txt",
+        uri=f"file:///{identifier}.txt",
+        media_type="text/plain",
+        size_bytes=10,
+        page_count=1,
+        indexed_at=datetime(2026, 3, 1, tzinfo=UTC),
+    )
+    chunks = [
+        Chunk(
+            id=f"{identifier}_{number}",
+            document_id=identifier,
+            index=number,
+            page_ordinal=1,
+            text=text,
+            start=0,
+            end=len(text),
+            token_count=5,
+        )
+        for number, text in enumerate(texts)
+    ]
+    pages = [Page(ordinal=1, markdown="\n".join(texts))]
+    index.replace_document(replace(document, **changes), pages, chunks, vectors)

@@ -27,8 +27,8 @@ from localrag.index.opensearch_schema import Copies
 from localrag.index.sqlite import SqliteIndex
 from localrag.library.migration import migrate
 from localrag.retrieval.hybrid import Retriever
-from localrag.testing import HashEmbedder, ScriptedLLM
-from localrag.types import Chunk, Document, IndexHeader, Page, Query
+from localrag.testing import HashEmbedder, ScriptedLLM, store_texts
+from localrag.types import IndexHeader, Query
 
 pytestmark = pytest.mark.opensearch
 
@@ -74,33 +74,6 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return seen
 
 
-def put(index: OpenSearchIndex, identifier: str, *texts: str, **changes: Any) -> None:
-    document = Document(
-        id=identifier,
-        content_hash=f"hash-{identifier}",
-        name=f"{identifier}.txt",
-        uri=f"file:///{identifier}.txt",
-        media_type="text/plain",
-        size_bytes=10,
-        page_count=1,
-        indexed_at=NOON,
-    )
-    chunks = [
-        Chunk(
-            id=f"{identifier}_{number}",
-            document_id=identifier,
-            index=number,
-            page_ordinal=1,
-            text=text,
-            start=0,
-            end=len(text),
-            token_count=5,
-        )
-        for number, text in enumerate(texts)
-    ]
-    index.replace_document(replace(document, **changes), [Page(ordinal=1, markdown="\n\n".join(texts))], chunks)
-
-
 def embed(index: OpenSearchIndex) -> None:
     embedder = HashEmbedder()
     waiting = index.pending_texts(1_000)
@@ -109,8 +82,8 @@ def embed(index: OpenSearchIndex) -> None:
 
 
 def test_one_hybrid_search_is_one_request(index: OpenSearchIndex, requests: list[str]) -> None:
-    put(index, "a", "the lease of the garage ends in March", "the rent is 120 euros")
-    put(index, "b", "the boiler was serviced in October")
+    store_texts(index, "a", "the lease of the garage ends in March", "the rent is 120 euros")
+    store_texts(index, "b", "the boiler was serviced in October")
     embed(index)
     embedder = HashEmbedder()
     retriever = Retriever(index=index, embedder=embedder)
@@ -151,8 +124,8 @@ def test_the_same_folder_gives_the_same_library(tmp_path: Path) -> None:
 
 
 def test_a_library_moves_there_and_back(tmp_path: Path, index: OpenSearchIndex) -> None:
-    put(index, "a", "the lease of the garage", "shared words", tags={"k": "v"}, collection="x/y")
-    put(index, "b", "the boiler", "shared words")
+    store_texts(index, "a", "the lease of the garage", "shared words", tags={"k": "v"}, collection="x/y")
+    store_texts(index, "b", "the boiler", "shared words")
     embed(index)
     with_file = SqliteIndex.open(tmp_path / "copy.db", HEADER)
     there = migrate(index, with_file)
@@ -167,7 +140,7 @@ def test_a_library_moves_there_and_back(tmp_path: Path, index: OpenSearchIndex) 
 
 
 def test_a_reset_changes_the_model_and_others_are_refused(index: OpenSearchIndex) -> None:
-    put(index, "a", "the lease")
+    store_texts(index, "a", "the lease")
     index.save_conversation("c", "[]")
     other = replace(HEADER, chunk_tokens=128)
     with pytest.raises(IndexMismatchError, match="LOCALRAG_CHUNK_TOKENS: the settings say 128, it has 256"):
@@ -177,7 +150,7 @@ def test_a_reset_changes_the_model_and_others_are_refused(index: OpenSearchIndex
     assert fresh.documents() == []
     assert fresh.load_conversation("c") == "[]"
     with pytest.raises(IndexMismatchError):
-        put(index, "b", "text")
+        store_texts(index, "b", "text")
     with pytest.raises(IndexMismatchError):
         index.search_legs("lease", None, limit=1)
     fresh.close()
@@ -196,24 +169,24 @@ def test_another_programs_index_is_left_alone(client: OpenSearch) -> None:
 
 
 def test_a_blocked_index_takes_no_write_and_loses_nothing(index: OpenSearchIndex, client: OpenSearch) -> None:
-    put(index, "a", "the lease of the garage")
+    store_texts(index, "a", "the lease of the garage")
     block = {"index.blocks.read_only_allow_delete": True}
     client.indices.put_settings(index=f"{NAME}-*", body=block)
     with pytest.raises(StorageFullError) as caught:
-        put(index, "a", "another text", content_hash="v2")
+        store_texts(index, "a", "another text", content_hash="v2")
     assert "Free disk space" in caught.value.hint
     assert [chunk.text for chunk in index.document_chunks("a")] == ["the lease of the garage"]
     client.indices.put_settings(index=f"{NAME}-*", body={"index.blocks.read_only_allow_delete": None})
-    put(index, "a", "another text", content_hash="v2")
+    store_texts(index, "a", "another text", content_hash="v2")
     assert [chunk.text for chunk in index.document_chunks("a")] == ["another text"]
 
 
 def test_a_block_in_the_middle_of_a_write_leaves_the_old_version(index: OpenSearchIndex, client: OpenSearch) -> None:
-    put(index, "a", "the lease of the garage")
+    store_texts(index, "a", "the lease of the garage")
     # only the content: the state still takes the beginning of the write
     client.indices.put_settings(index=f"{NAME}-content", body={"index.blocks.write": True})
     with pytest.raises((StorageFullError, SettingsError)):
-        put(index, "a", "another text")
+        store_texts(index, "a", "another text")
     assert [hit.chunk.text for hit in index.search_legs("lease text", None, limit=9).lexical or ()] == [
         "the lease of the garage"
     ]
@@ -223,17 +196,18 @@ def test_a_block_in_the_middle_of_a_write_leaves_the_old_version(index: OpenSear
 WRITER = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from test_opensearch_real import HEADER, NAME, URL, put
+from test_opensearch_real import HEADER, NAME, URL
+from localrag.testing import store_texts
 from localrag.index.opensearch import OpenSearchIndex
 index = OpenSearchIndex.open(URL, NAME, HEADER)
 print("ready", flush=True)
 for number in range(1000):
-    put(index, "a", *[f"version {number} part {part}" for part in range(60)])
+    store_texts(index, "a", *[f"version {number} part {part}" for part in range(60)])
 """
 
 
 def test_a_killed_writer_leaves_a_whole_version(index: OpenSearchIndex) -> None:
-    put(index, "a", *[f"version first part {part}" for part in range(60)])
+    store_texts(index, "a", *[f"version first part {part}" for part in range(60)])
     for wait in (0.02, 0.15, 0.3, 0.5):
         writer = subprocess.Popen(
             [sys.executable, "-c", WRITER, str(Path(__file__).parent)], stdout=subprocess.PIPE, text=True
@@ -250,7 +224,7 @@ def test_a_killed_writer_leaves_a_whole_version(index: OpenSearchIndex) -> None:
         assert found is not None
         assert sorted(hit.chunk.text for hit in found) == sorted(texts)
         assert all(check.ok for check in index.check(deep=True)), index.check(deep=True)
-    put(index, "a", "the last version")
+    store_texts(index, "a", "the last version")
     assert index.delete_document("a") == 1
 
 
@@ -261,7 +235,7 @@ def test_writers_of_one_document_leave_one_version(index: OpenSearchIndex) -> No
     def write(mine: OpenSearchIndex, name: str) -> None:
         try:
             for number in range(8):
-                put(mine, "a", *[f"{name} {number} {part}" for part in range(5)])
+                store_texts(mine, "a", *[f"{name} {number} {part}" for part in range(5)])
         except BaseException as error:  # noqa: BLE001  # a thread's failure must reach the test
             problems.append(error)
 
@@ -279,9 +253,9 @@ def test_writers_of_one_document_leave_one_version(index: OpenSearchIndex) -> No
 
 
 def test_nothing_of_deleted_and_replaced_text_is_left(index: OpenSearchIndex, client: OpenSearch) -> None:
-    put(index, "a", "a secret of the past")
-    put(index, "a", "a public text")
-    put(index, "b", "a secret of another document")
+    store_texts(index, "a", "a secret of the past")
+    store_texts(index, "a", "a public text")
+    store_texts(index, "b", "a secret of another document")
     index.delete_document("b")
     assert index.purge() is True
     found = client.search(index=f"{NAME}-*", body={"size": 100})
@@ -295,7 +269,7 @@ def test_several_shards_answer_as_one(index: OpenSearchIndex) -> None:
     spread = OpenSearchIndex.open(URL, NAME, HEADER, copies=Copies(shards=3))
     words = ["oak", "elm", "fir", "ash", "yew", "box", "bay", "fig"]
     for number, word in enumerate(words):
-        put(spread, word, *[f"the {word} tree number {part}" for part in range(number + 1)])
+        store_texts(spread, word, *[f"the {word} tree number {part}" for part in range(number + 1)])
     embed(spread)
     assert spread.stats().chunks == sum(range(1, 9)) == 36
     found = spread.search_legs("tree", HashEmbedder().embed_query("tree"), limit=100)
@@ -311,11 +285,11 @@ def test_several_shards_answer_as_one(index: OpenSearchIndex) -> None:
 
 def test_a_large_document_goes_in_several_requests(index: OpenSearchIndex, requests: list[str]) -> None:
     texts = [f"part {part} of a long report" for part in range(2_300)]
-    put(index, "a", *texts)
+    store_texts(index, "a", *texts)
     # 2,300 chunks, a page and the catalog's entry: 1,000 a request
     assert sum(request.startswith("POST /_bulk") for request in requests) == 3
     assert [chunk.text for chunk in index.document_chunks("a")] == texts
     assert index.pending_count() == pytest.approx(2_300, rel=0.01)
     assert len(index.pending_texts(2_000)) == 2_000
-    put(index, "a", *texts[:10])
+    store_texts(index, "a", *texts[:10])
     assert [each.text_hash for each in index.pending_texts(100)] == [text_hash(text) for text in texts[:10]]

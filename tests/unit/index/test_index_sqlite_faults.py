@@ -19,6 +19,7 @@ import pytest
 
 from localrag.index.content import text_hash
 from localrag.index.sqlite import SqliteIndex
+from localrag.testing import store_texts
 from localrag.types import Chunk, Document, EmbeddingModel, IndexHeader, Page
 
 MODEL = EmbeddingModel(name="m", revision="r", dimension=8, max_tokens=512)
@@ -31,31 +32,8 @@ CHILD = "import sys; sys.path.insert(0, sys.argv[1]); import test_index_sqlite_f
 
 def put(index: SqliteIndex, identifier: str, version: int, chunks: int = CHUNKS) -> None:
     """A document whose every chunk names its version."""
-    document = Document(
-        id=identifier,
-        content_hash=f"{identifier}-{version}",
-        name=f"{identifier}.txt",
-        uri=identifier,
-        media_type="text/plain",
-        size_bytes=1,
-        page_count=1,
-        indexed_at=datetime.now(UTC),
-    )
     texts = [f"walrus {identifier} version{version} part{number} shared{number}" for number in range(chunks)]
-    made = [
-        Chunk(
-            id=f"{identifier}_{number}",
-            document_id=identifier,
-            index=number,
-            page_ordinal=1,
-            text=text,
-            start=0,
-            end=len(text),
-            token_count=5,
-        )
-        for number, text in enumerate(texts)
-    ]
-    index.replace_document(document, [Page(ordinal=1, markdown="\n".join(texts))], made)
+    store_texts(index, identifier, *texts, content_hash=f"{identifier}-{version}")
 
 
 def embed_some(index: SqliteIndex, limit: int = 20) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -10,40 +9,14 @@ import pytest
 
 from localrag.index import sqlite_vectors
 from localrag.index.sqlite import SqliteIndex
-from localrag.types import Chunk, Document, EmbeddingModel, IndexHeader, Page
+from localrag.testing import store_texts
+from localrag.types import EmbeddingModel, IndexHeader
 
 HEADER = IndexHeader(
     model=EmbeddingModel(name="m", revision="r", dimension=2, max_tokens=512), chunk_tokens=256, chunk_overlap_tokens=32
 )
 NORTH = np.array([1, 0], dtype=np.float32)
 EAST = np.array([0, 1], dtype=np.float32)
-
-
-def put(index: SqliteIndex, identifier: str, *texts: str) -> None:
-    document = Document(
-        id=identifier,
-        content_hash=identifier,
-        name=f"{identifier}.txt",
-        uri=identifier,
-        media_type="text/plain",
-        size_bytes=1,
-        page_count=1,
-        indexed_at=datetime.now(UTC),
-    )
-    chunks = [
-        Chunk(
-            id=f"{identifier}_{number}",
-            document_id=identifier,
-            index=number,
-            page_ordinal=1,
-            text=text,
-            start=0,
-            end=len(text),
-            token_count=1,
-        )
-        for number, text in enumerate(texts)
-    ]
-    index.replace_document(document, [Page(ordinal=1, markdown="\n".join(texts))], chunks)
 
 
 def embed(index: SqliteIndex, vector: np.ndarray) -> None:  # type: ignore[type-arg]
@@ -57,9 +30,9 @@ def nearest(index: SqliteIndex) -> list[str]:
 @pytest.fixture
 def index(tmp_path: Path) -> SqliteIndex:
     made = SqliteIndex.open(tmp_path / "library.db", HEADER)
-    put(made, "a", "walrus one", "walrus two")
+    store_texts(made, "a", "walrus one", "walrus two")
     embed(made, NORTH)
-    put(made, "b", "otter")
+    store_texts(made, "b", "otter")
     return made
 
 
@@ -118,14 +91,14 @@ def test_mending_is_seen_by_those_who_have_it_open(index: SqliteIndex) -> None:
 def test_small_changes_do_not_read_the_vectors_again(index: SqliteIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     assert nearest(index) == ["a_0", "a_1"]
     first = index._mirror._matrix
-    put(index, "c", "third")
+    store_texts(index, "c", "third")
     embed(index, EAST)
     index.delete_document("a")
     assert nearest(index) == ["b_0", "c_0"]
     second = index._mirror._matrix
     assert second.rows == first.rows + 2  # otter and third came; the two that went are still in the buffer
     monkeypatch.setattr(sqlite_vectors, "_READ_ROWS", 1)
-    put(index, "d", "fourth")
+    store_texts(index, "d", "fourth")
     assert nearest(index) == ["b_0", "c_0"]
     # 4 rows, 2 of them needed: not yet above 2 * 2 + 1.
     assert index._mirror._matrix.rows == 4

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,7 +14,8 @@ from localrag.index.content import text_hash
 from localrag.index.sqlite import SqliteIndex
 from localrag.library.migration import MigrationProgress, migrate
 from localrag.protocols import Vectors
-from localrag.types import Chunk, Document, EmbeddingModel, Failure, IndexHeader, Page
+from localrag.testing import store_texts
+from localrag.types import EmbeddingModel, Failure, IndexHeader
 
 HEADER = IndexHeader(
     model=EmbeddingModel(name="m", revision="r", dimension=4, max_tokens=512), chunk_tokens=256, chunk_overlap_tokens=32
@@ -29,7 +29,7 @@ def source(tmp_path: Path) -> Iterator[SqliteIndex]:
     """Six documents of two chunks; the second text is in all of them; one text has no vector yet."""
     index = SqliteIndex.open(tmp_path / "source.db", HEADER)
     for number, word in enumerate(WORDS):
-        put(index, word, f"the {word} tree", "shared words", tags={"n": str(number)}, collection="trees/all")
+        store_texts(index, word, f"the {word} tree", "shared words", tags={"n": str(number)}, collection="trees/all")
     for each in index.pending_texts(100):
         if "box" not in each.text:
             index.add_vectors({each.text_hash: vector_for(each.text)})
@@ -45,34 +45,6 @@ def target(tmp_path: Path) -> Iterator[SqliteIndex]:
     index = SqliteIndex.open(tmp_path / "target.db", HEADER)
     yield index
     index.close()
-
-
-def put(index: SqliteIndex, identifier: str, *texts: str, **changes: object) -> None:
-    document = Document(
-        id=identifier,
-        content_hash=f"hash-{identifier}",
-        name=f"{identifier}.txt",
-        uri=f"file:///{identifier}.txt",
-        media_type="text/plain",
-        size_bytes=10,
-        page_count=1,
-        indexed_at=NOON,
-    )
-    chunks = [
-        Chunk(
-            id=f"{identifier}_{number}",
-            document_id=identifier,
-            index=number,
-            page_ordinal=1,
-            text=text,
-            start=0,
-            end=len(text),
-            token_count=5,
-        )
-        for number, text in enumerate(texts)
-    ]
-    pages = [Page(ordinal=1, markdown="\n\n".join(texts))]
-    index.replace_document(replace(document, **changes), pages, chunks)  # type: ignore[arg-type]
 
 
 def vector_for(text: str) -> Vectors:
@@ -117,7 +89,7 @@ def test_a_second_run_goes_on_where_the_first_ended(source: SqliteIndex, target:
 
 def test_a_document_that_changed_meanwhile_is_copied_again(source: SqliteIndex, target: SqliteIndex) -> None:
     migrate(source, target)
-    put(source, "oak", "another text", content_hash="v2")
+    store_texts(source, "oak", "another text", content_hash="v2")
     result = migrate(source, target)
     assert (result.copied, result.problems) == (1, ())
     assert [chunk.text for chunk in target.document_chunks("oak")] == ["another text"]
@@ -142,7 +114,7 @@ def test_a_document_that_is_deleted_while_both_are_compared_is_no_sample(
 
 
 def test_a_target_with_other_documents_is_left_alone(source: SqliteIndex, target: SqliteIndex) -> None:
-    put(target, "stranger", "text")
+    store_texts(target, "stranger", "text")
     with pytest.raises(SettingsError, match=r"1 documents that the source does not have, such as stranger\.txt"):
         migrate(source, target)
     assert [each.id for each in target.documents()] == ["stranger"]
