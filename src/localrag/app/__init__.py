@@ -9,15 +9,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from localrag.app.asking import Scope as Scope
     from localrag.app.rag import RAG as RAG
     from localrag.app.rag import IngestReport as IngestReport
-    from localrag.app.rag import Scope as Scope
     from localrag.app.wiring import supported_types as supported_types
 
 _HOME = {
     "RAG": "localrag.app.rag",
     "IngestReport": "localrag.app.rag",
-    "Scope": "localrag.app.rag",
+    "Scope": "localrag.app.asking",
     "supported_types": "localrag.app.wiring",
 }
 

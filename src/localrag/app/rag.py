@@ -11,21 +11,21 @@ from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from localrag.app import wiring
+from localrag.app.asking import Asking
+from localrag.app.asking import Scope as Scope
 from localrag.app.folders import DataFolders
 from localrag.errors import DocumentError, EmptyDocument
-from localrag.filters import DocumentIn, Filter, InCollection, TagIs, all_of
 from localrag.library.catalog import Catalog, Deletion
 from localrag.library.embedding_queue import EmbeddingQueue, EmbedProgress
 from localrag.library.files import discover, document_id, file_uri, printable, upload_uri, write_atomically
 from localrag.library.ingest import FileSource, Ingestor, Outcome, display_name
-from localrag.library.labels import checked_collection, checked_labels, checked_tags
+from localrag.library.labels import checked_labels
 from localrag.library.markdown_files import MarkdownFiles
 from localrag.parsing.isolated import IsolatedParser
 from localrag.protocols import LLM, Embedder, Library, PagePicture
-from localrag.retrieval.hybrid import Retriever
 from localrag.settings import Settings, load_settings
 from localrag.types import (
     Answer,
@@ -36,12 +36,8 @@ from localrag.types import (
     IndexStats,
     Message,
     Page,
-    Query,
     Ranking,
 )
-
-if TYPE_CHECKING:
-    from localrag.answering.answer import Answerer
 
 logger = logging.getLogger(__name__)
 
@@ -56,15 +52,6 @@ class IngestReport:
     def count(self, status: str) -> int:
         """How many outcomes have this status."""
         return sum(outcome.status == status for outcome in self.outcomes)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
-    """What a search may look at. Names and ids may be mixed; an empty scope is the whole library."""
-
-    documents: Sequence[str] = ()
-    tags: Mapping[str, str] | None = None
-    collection: str | None = None
 
 
 class RAG:
@@ -93,6 +80,7 @@ class RAG:
         self._uploads = folders.uploads
         self._markdown = MarkdownFiles(folders.markdown)
         self._catalog = Catalog(index=index, markdown=self._markdown, uploads=self._uploads)
+        self._asking = Asking(settings, index=index, embedder=embedder, llm=llm, catalog=self._catalog)
 
     # ------------------------------------------------------------------ life
 
@@ -245,7 +233,7 @@ class RAG:
         Raises:
             NotFoundError: the scope names a document that is not in the library.
         """
-        return self._retriever.search(self._query(query, top_k, semantic), where=self._where(scope))
+        return self._asking.search(query, top_k=top_k, semantic=semantic, scope=scope)
 
     def ask_stream(
         self,
@@ -258,12 +246,8 @@ class RAG:
         use_llm: bool = True,
     ) -> Iterator[str | Answer]:
         """Pieces of the answer as they come, then the whole checked Answer as the last item."""
-        where = self._where(scope)  # here, so that an unknown name fails before the first piece
-        return self._answerer.stream(
-            question,
-            search=lambda text: self._retriever.search(self._query(text, top_k, semantic), where=where),
-            history=history,
-            use_llm=use_llm,
+        return self._asking.stream(
+            question, history=history, top_k=top_k, semantic=semantic, scope=scope, use_llm=use_llm
         )
 
     def ask(
@@ -403,36 +387,3 @@ class RAG:
             max_file_bytes=wiring.limits(self.settings).file_bytes,
             now=lambda: datetime.now(UTC),
         )
-
-    @cached_property
-    def _retriever(self) -> Retriever:
-        return Retriever(index=self._index, embedder=self._embedder, fusion=self.settings.fusion)
-
-    @cached_property
-    def _answerer(self) -> Answerer:
-        from localrag.answering.answer import Answerer  # deferred: 0.1 s that a search need not wait for
-
-        return Answerer(
-            llm=self._llm,
-            counter=wiring.token_counter(),
-            page=self._index.page,
-            context_tokens=self.settings.context_tokens,
-            history_turns=self.settings.history_turns,
-        )
-
-    def _query(self, text: str, top_k: int | None, semantic: float | None) -> Query:
-        return Query(
-            text=text,
-            top_k=self.settings.top_k if top_k is None else top_k,
-            semantic=self.settings.semantic if semantic is None else semantic,
-        )
-
-    def _where(self, scope: Scope | None) -> Filter | None:
-        if scope is None:
-            return None
-        parts: list[Filter | None] = [TagIs(key, value) for key, value in checked_tags(scope.tags or {}).items()]
-        if scope.collection is not None:
-            parts.append(InCollection(checked_collection(scope.collection)))
-        if scope.documents:
-            parts.append(DocumentIn(self._catalog.ids(scope.documents)))
-        return all_of(parts)
