@@ -171,13 +171,17 @@ class Hit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranking:
-    """Ordered hits of one query. `vectors_ready` is the share in [0, 1] of chunks that have a vector."""
+    """Ordered hits of one query. `vectors_ready` is the share in [0, 1] of chunks that have a vector.
+
+    queries: the texts that were searched, where a question was searched by other texts than its own; else empty.
+    """
 
     query: str
     semantic: float
     hits: tuple[Hit, ...]
     vectors_ready: float = 1.0
     milliseconds: float = 0.0
+    queries: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

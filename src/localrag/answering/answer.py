@@ -251,7 +251,7 @@ class Answerer:
             mode=mode,
             model=model,
             unsupported=unsupported,
-            queries=(asked.ranking.query,),
+            queries=asked.ranking.queries or (asked.ranking.query,),
             hits=asked.hits,
             left_out=left_out,
             timings=Timings(retrieval=asked.retrieval_ms, first_token=first_ms, total=_since(asked.started)),

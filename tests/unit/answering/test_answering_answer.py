@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -188,3 +189,12 @@ def test_timings_grow_and_the_query_is_reported(ask: Any, model: Any) -> None:
     assert 0 <= answer.timings.retrieval <= answer.timings.first_token <= answer.timings.total
     assert answer.queries == ("What is the vault code?",)
     assert [hit.document for hit in answer.hits] == ["handbook.pdf", "notes.txt", "book.xlsx"]
+
+
+def test_a_question_searched_by_other_texts_reports_those(library: Any, words: Any) -> None:
+    answerer = Answerer(llm=None, counter=words, page=library.page)
+    searched = ("When does leave expire?", "leave handbook")
+    answer = answerer.answer(
+        "When does it expire?", search=lambda text: replace(library.search("leave"), queries=searched)
+    )
+    assert answer.queries == searched
