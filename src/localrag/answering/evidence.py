@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from localrag.answering.words import content_words
+from localrag.retrieval.words import content_words
 from localrag.types import Hit
 
 

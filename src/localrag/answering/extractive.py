@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from localrag.answering.context import Passage
 from localrag.answering.sentences import Span, sentence_spans
-from localrag.answering.words import content_words, stems
+from localrag.retrieval.words import content_words, stems
 from localrag.types import Hit
 
 # Weights tuned on the 2,000 answerable questions of SQuAD 2.0 dev (benchmarks/extractive.py says how well they do).

@@ -10,7 +10,7 @@ from functools import cached_property
 from localrag.answering.context import Passage
 from localrag.answering.figures import figures, missing_figures
 from localrag.answering.sentences import Span, sentence_spans
-from localrag.answering.words import content_words
+from localrag.retrieval.words import content_words
 
 # A claim is supported when these shares of its words, by weight, stand in the passage: of all of them, and of those
 # that the question does not have. Measured on 600 questions of SQuAD 2.0 dev, put into a sentence with an answer: with

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from localrag.answering.words import content_words, stems
+from localrag.retrieval.words import content_words, stems
 
 
 @pytest.mark.parametrize(
