@@ -2,8 +2,13 @@
 
 A corpus line is `{"_id", "title", "text"}`. It may instead be one page of a PDF: `{"_id", "file": "report.pdf",
 "page": 4}` is page 4, from 1, of `pdfs/report.pdf`. Both may also stand in the line's `metadata`.
+
+To measure answers, a query line may hold what is right as `answer` (a text) or `answers` (several, any of which will
+do), `aliases` beside them, and the turns before it as `history`: `[{"role": "user", "text": ...}]`. Questions that
+the corpus does not answer stand in `queries_unanswerable.jsonl` or `queries_other.jsonl`; where lines there say
+their `answerability`, those that are `UNANSWERABLE` count. All of it may stand in `metadata`.
 Thakur et al., "BEIR: A Heterogeneous Benchmark for Zero-shot Evaluation of Information Retrieval Models",
-NeurIPS 2021 Datasets and Benchmarks, https://arxiv.org/abs/2104.08663; files and pages are our addition.
+NeurIPS 2021 Datasets and Benchmarks, https://arxiv.org/abs/2104.08663; files, pages and answers are our addition.
 """
 
 from __future__ import annotations
@@ -15,6 +20,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from localrag.errors import DatasetError
+from localrag.types import Message
 
 EntryId: TypeAlias = str
 QueryId: TypeAlias = str
@@ -23,6 +29,7 @@ CORPUS = Path("corpus.jsonl")
 QUERIES = Path("queries.jsonl")
 QRELS = Path("qrels") / "test.tsv"
 PDFS = Path("pdfs")
+UNANSWERABLE = (Path("queries_unanswerable.jsonl"), Path("queries_other.jsonl"))
 _LAYOUT = "A data set is a folder with corpus.jsonl, queries.jsonl and qrels/test.tsv (the BEIR layout)."
 
 
@@ -42,12 +49,19 @@ class BeirDataset:
     """Corpus, those queries that were judged, and their judgements: query -> entry -> relevance, 0 is not relevant.
 
     Every query has at least one relevant entry: the others could only score 0, whatever was found.
+
+    gold: the right answers of those queries that come with any.
+    unanswerable: further questions, which the corpus does not answer.
+    histories: the turns before a question of either kind, oldest first, where there are any.
     """
 
     name: str
     corpus: tuple[CorpusEntry, ...]
     queries: Mapping[QueryId, str]
     qrels: Mapping[QueryId, Mapping[EntryId, int]] = field(default_factory=dict)
+    gold: Mapping[QueryId, tuple[str, ...]] = field(default_factory=dict)
+    unanswerable: Mapping[QueryId, str] = field(default_factory=dict)
+    histories: Mapping[QueryId, tuple[Message, ...]] = field(default_factory=dict)
 
 
 def load_dataset(folder: Path) -> BeirDataset:
@@ -61,16 +75,22 @@ def load_dataset(folder: Path) -> BeirDataset:
     corpus = tuple(_entry(line, folder / PDFS) for line in _identified(folder / CORPUS))
     if not corpus:
         raise DatasetError(f"{folder / CORPUS} holds no documents.", hint=_LAYOUT)
-    queries = {line.text("_id"): line.text("text") for line in _identified(folder / QUERIES)}
+    asked = {line.text("_id"): line for line in _identified(folder / QUERIES)}
+    queries = {query: line.text("text") for query, line in asked.items()}
     qrels = _qrels(folder / QRELS, entries={entry.id for entry in corpus}, queries=queries)
     answerable = {query: judged for query, judged in qrels.items() if any(judged.values())}
     if not answerable:
         raise DatasetError(f"{folder / QRELS} judges nothing relevant.", hint=_LAYOUT)
+    unanswerable = _unanswerable(folder, queries)
+    lines = {query: line for query, line in asked.items() if query in answerable} | unanswerable
     return BeirDataset(
         name=folder.resolve().name,
         corpus=corpus,
         queries={query: text for query, text in queries.items() if query in answerable},
         qrels=answerable,
+        gold={query: gold for query in answerable if (gold := _gold(asked[query]))},
+        unanswerable={query: line.text("text") for query, line in unanswerable.items()},
+        histories={query: history for query, line in lines.items() if (history := _history(line))},
     )
 
 
@@ -133,6 +153,51 @@ def _pdf(line: _Line, pdfs: Path, page: int | None, text: str) -> Path | None:
     if not text:
         raise line.error(f"{pdfs / name} does not exist and the line has no text")
     return None
+
+
+def _unanswerable(folder: Path, queries: Mapping[QueryId, str]) -> dict[QueryId, _Line]:
+    """The lines of the questions that the corpus does not answer, by id; most sets have none."""
+    found: dict[QueryId, _Line] = {}
+    for path in (folder / name for name in UNANSWERABLE):
+        for line in _identified(path) if path.exists() else ():
+            kinds = line.extra("answerability")
+            if kinds is not None and "unanswerable" not in [str(kind).lower() for kind in _listed(kinds)]:
+                continue  # a turn that calls for a question in return, or for small talk
+            query = line.text("_id")
+            if query in queries or query in found:
+                raise line.error(f'"_id" {query!r} is that of another question')
+            found[query] = line
+    return found
+
+
+def _gold(line: _Line) -> tuple[str, ...]:
+    """The right answers. Sets of other people put other things there too; what is neither text nor number is no answer.
+
+    The aliases of no answer are aliases of something else.
+    """
+    given = [*_listed(line.extra("answers")), *_listed(line.extra("answer"))]
+    answers = [*given, *_listed(line.extra("aliases"))] if given else []
+    texts = [str(answer).strip() for answer in answers if isinstance(answer, str | int | float)]
+    return tuple(dict.fromkeys(text for text in texts if text))
+
+
+def _history(line: _Line) -> tuple[Message, ...]:
+    """The turns before the question; who is not `user` is the one who answers."""
+    turns = []
+    for turn in _listed(line.extra("history")):
+        fields = turn if isinstance(turn, dict) else {}
+        text = fields.get("text", fields.get("content"))
+        if not isinstance(text, str):
+            raise line.error('"history" must list turns such as {"role": "user", "text": "..."}')
+        turns.append(Message(role="user" if fields.get("role") == "user" else "assistant", content=text))
+    return tuple(turns)
+
+
+def _listed(value: object) -> list[object]:
+    """The value as a list: one alone is a list of one, None of none."""
+    if value is None:
+        return []
+    return value if isinstance(value, list) else [value]
 
 
 def _identified(path: Path) -> Iterator[_Line]:

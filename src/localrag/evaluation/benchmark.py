@@ -1,4 +1,4 @@
-"""A judged data set -> how good the retrieval is, by keyword, by meaning and by both.
+"""A judged data set -> how good retrieval is, by keyword, by meaning and by both; and how good the answers are.
 
 What is measured is what a user gets: the corpus goes through the same chunker, index and retriever as files do.
 """
@@ -6,13 +6,15 @@ What is measured is what a user gets: the corpus goes through the same chunker, 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from localrag.evaluation.answers import Ask, JudgedAnswer, judge, questions, summarise
 from localrag.evaluation.beir import BeirDataset, EntryId, QueryId
 from localrag.evaluation.corpus import CorpusFile, corpus_files
-from localrag.evaluation.metrics import DEPTH, Scores, means, paired_p_value, score
+from localrag.evaluation.metrics import DEPTH, Run, Scores, means, paired_p_value, score
+from localrag.evaluation.one_pass import one_pass
 from localrag.library.embedding_queue import EmbeddingQueue
 from localrag.library.ingest import Chunks
 from localrag.protocols import Embedder, Parser, SearchIndex, Tokenizer, Vectors
@@ -21,15 +23,20 @@ from localrag.retrieval.hybrid import Retriever
 from localrag.types import DocumentId, EmbeddingModel, Query
 
 Mode: TypeAlias = Literal["lexical", "vector", "hybrid"]
-Stage: TypeAlias = Literal["index", "embed", "search"]
+Stage: TypeAlias = Literal["index", "embed", "search", "answer"]
 
+MODES: tuple[Mode, ...] = ("lexical", "vector", "hybrid")
 HEADLINE = "ndcg@10"
 """The measure that BEIR compares systems by, and the one whose significance is tested."""
+SWEPT = ("ndcg@10", "recall@5")
+"""What the slider's curve is drawn of."""
+SWEEP = tuple(step / 10 for step in range(11))
+"""Where on the slider: 0, .1 ... 1."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far an evaluation is: documents indexed, texts embedded or queries answered."""
+    """How far an evaluation is: documents indexed, texts embedded, queries searched or questions answered."""
 
     stage: Stage
     done: int
@@ -50,8 +57,20 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SweepPoint:
+    """The means of SWEPT with the slider at `semantic`."""
+
+    semantic: float
+    measures: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """What `evaluate` found. `by_mode` holds the mean of each measure, `by_query` what it is the mean of."""
+    """What `evaluate` found. `by_mode` holds the mean of each measure, `by_query` what it is the mean of.
+
+    ranked: the entries that each mode found for each query, best first.
+    sweep, answers: empty unless they were asked for.
+    """
 
     dataset: str
     documents: int
@@ -61,11 +80,19 @@ class Evaluation:
     by_query: Mapping[Mode, Scores]
     comparison: Comparison
     seconds: float
+    ranked: Mapping[Mode, Mapping[QueryId, Sequence[EntryId]]]
+    sweep: tuple[SweepPoint, ...] = ()
+    answers: tuple[JudgedAnswer, ...] = ()
 
     @property
     def metrics(self) -> Mapping[str, float]:
         """The measures of hybrid search, which is what a user gets by default."""
         return self.by_mode["hybrid"]
+
+    @property
+    def answer_measures(self) -> Mapping[str, float | None]:
+        """See `summarise`; empty when nothing was asked."""
+        return summarise(self.answers) if self.answers else {}
 
 
 def evaluate(
@@ -78,6 +105,9 @@ def evaluate(
     semantic: float,
     fusion: Fusion = "rrf",
     titles: bool = True,
+    sweep: bool = False,
+    ask: Ask | None = None,
+    limit: int | None = None,
     on_progress: Callable[[Progress], None] = lambda _: None,
 ) -> Evaluation:
     """The measures of the data set, averaged over its judged queries.
@@ -88,6 +118,10 @@ def evaluate(
         fusion: how the two legs become one ranking.
         semantic: where the slider stands in hybrid mode; the other modes have it at 0 and 1.
         titles: put an entry's title above its text as a heading, as a document has it.
+        sweep: measure the slider at every tenth too, from the same candidates.
+        ask: answers from this index; None measures retrieval alone.
+        limit: at most so many answerable questions are asked, and as many that are not; None asks all.
+        on_progress: what it raises ends the evaluation.
 
     Raises:
         DocumentError: a PDF of the corpus cannot be read.
@@ -100,10 +134,11 @@ def evaluate(
     EmbeddingQueue(index=index, embedder=embedder).drain(
         progress=lambda queue: on_progress(Progress(stage="embed", done=queue.done, total=queue.total))
     )
-    sliders: dict[Mode, float] = {"lexical": 0.0, "vector": 1.0, "hybrid": semantic}
-    retriever = Retriever(index=index, embedder=_RememberedQueries(embedder), fusion=fusion)
-    runs = _answer(dataset, retriever, origins, sliders, on_progress)
-    by_query: dict[Mode, Scores] = {mode: score(run, dataset.qrels) for mode, run in runs.items()}
+    retriever = Retriever(index=one_pass(index), embedder=_RememberedQueries(embedder), fusion=fusion)
+    modes: dict[Mode, float] = {"hybrid": semantic, "lexical": 0.0, "vector": 1.0}
+    found = _search(dataset, retriever, origins, {*modes.values(), *(SWEEP if sweep else ())}, on_progress)
+    ranked: dict[Mode, Run] = {mode: found[modes[mode]] for mode in MODES}
+    by_query: dict[Mode, Scores] = {mode: score(run, dataset.qrels) for mode, run in ranked.items()}
     by_mode: dict[Mode, Mapping[str, float]] = {mode: means(scores) for mode, scores in by_query.items()}
     return Evaluation(
         dataset=dataset.name,
@@ -112,7 +147,10 @@ def evaluate(
         queries=len(dataset.queries),
         by_mode=by_mode,
         by_query=by_query,
-        comparison=_compare(by_query, by_mode),
+        comparison=compare_legs(by_query, by_mode),
+        ranked=ranked,
+        sweep=tuple(_point(dataset, at, found[at]) for at in SWEEP) if sweep else (),
+        answers=_answers(dataset, ask, limit, origins, on_progress) if ask else (),
         seconds=time.perf_counter() - started,
     )
 
@@ -141,20 +179,41 @@ def _fill(
     return origins
 
 
-def _answer(
+def _search(
     dataset: BeirDataset,
     retriever: Retriever,
     origins: Origins,
-    sliders: Mapping[Mode, float],
+    sliders: Set[float],
     on_progress: Callable[[Progress], None],
-) -> dict[Mode, dict[QueryId, list[EntryId]]]:
-    """The entries that each mode finds for each query, best first."""
-    runs: dict[Mode, dict[QueryId, list[EntryId]]] = {mode: {} for mode in sliders}
+) -> dict[float, dict[QueryId, list[EntryId]]]:
+    """The entries found for each query, best first, at each place of the slider.
+
+    Places between the ends come first: they need both legs, and what these found serves the ends as well.
+    """
+    found: dict[float, dict[QueryId, list[EntryId]]] = {semantic: {} for semantic in sliders}
+    order = sorted(sliders, key=lambda semantic: (semantic in (0.0, 1.0), semantic))
     for done, (query, text) in enumerate(dataset.queries.items(), start=1):
-        for mode, semantic in sliders.items():
-            runs[mode][query] = _entries(retriever, text, semantic, origins)
+        for semantic in order:
+            found[semantic][query] = _entries(retriever, text, semantic, origins)
         on_progress(Progress(stage="search", done=done, total=len(dataset.queries)))
-    return runs
+    return found
+
+
+def _point(dataset: BeirDataset, semantic: float, run: Run) -> SweepPoint:
+    return SweepPoint(semantic=semantic, measures=means(score(run, dataset.qrels, SWEPT)))
+
+
+def _answers(
+    dataset: BeirDataset, ask: Ask, limit: int | None, origins: Origins, on_progress: Callable[[Progress], None]
+) -> tuple[JudgedAnswer, ...]:
+    """The answers to the questions of the set, judged."""
+    asked = questions(dataset, limit)
+    judged: list[JudgedAnswer] = []
+    for question in asked:
+        answer = ask(question.text, question.history)
+        judged.append(judge(question, answer, lambda document, page: origins.get((document, page))))
+        on_progress(Progress(stage="answer", done=len(judged), total=len(asked)))
+    return tuple(judged)
 
 
 def _entries(retriever: Retriever, text: str, semantic: float, origins: Origins) -> list[EntryId]:
@@ -172,7 +231,8 @@ def _entries(retriever: Retriever, text: str, semantic: float, origins: Origins)
         top_k *= 2
 
 
-def _compare(by_query: Mapping[Mode, Scores], by_mode: Mapping[Mode, Mapping[str, float]]) -> Comparison:
+def compare_legs(by_query: Mapping[Mode, Scores], by_mode: Mapping[Mode, Mapping[str, float]]) -> Comparison:
+    """Hybrid against the better leg of the same run."""
     legs: tuple[Mode, Mode] = ("lexical", "vector")
     leg = max(legs, key=lambda mode: by_mode[mode][HEADLINE])
     hybrid, single = by_query["hybrid"][HEADLINE], by_query[leg][HEADLINE]

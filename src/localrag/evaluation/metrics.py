@@ -33,8 +33,10 @@ _ROUNDS = 10_000
 _ROUNDS_AT_ONCE = 500  # bounds memory: 500 x 2,000 queries as float64 are 8 MB
 
 
-def score(run: Run, qrels: Mapping[QueryId, Mapping[EntryId, int]]) -> dict[str, dict[QueryId, float]]:
-    """Every measure for every judged query; one that the run left unanswered scores 0."""
+def score(
+    run: Run, qrels: Mapping[QueryId, Mapping[EntryId, int]], measures: Sequence[str] = tuple(MEASURES)
+) -> dict[str, dict[QueryId, float]]:
+    """These measures for every judged query; one that the run left unanswered scores 0."""
     import ir_measures  # slow to import, and needed by this command only
 
     judged = [
@@ -48,8 +50,8 @@ def score(run: Run, qrels: Mapping[QueryId, Mapping[EntryId, int]]) -> dict[str,
         for query, entries in run.items()
         for rank, entry in enumerate(entries, start=1)
     ]
-    names = {ir_measures.parse_measure(measure): name for name, measure in MEASURES.items()}
-    scores = {name: dict.fromkeys(qrels, 0.0) for name in MEASURES}
+    names = {ir_measures.parse_measure(MEASURES[name]): name for name in measures}
+    scores = {name: dict.fromkeys(qrels, 0.0) for name in measures}
     for value in ir_measures.iter_calc(list(names), judged, found):
         if value.query_id in qrels:
             scores[names[value.measure]][value.query_id] = float(value.value)

@@ -177,3 +177,71 @@ def test_a_file_in_another_encoding_is_refused(tmp_path: Path) -> None:
     (folder / "corpus.jsonl").write_bytes('{"_id": "d1", "text": "Café"}'.encode("latin-1"))
 
     assert _refusal(folder).startswith(f"{folder / 'corpus.jsonl'} is not UTF-8")
+
+
+def test_gold_answers_and_unanswerable_questions_come_along() -> None:
+    dataset = load_dataset(MINI)
+
+    assert dataset.gold == {
+        "q1": ("nine euros", "nine euros a night"),
+        "q2": ("noon",),
+        "q4": ("after breakfast", "breakfast"),
+    }
+    assert dataset.unanswerable == {"u1": "who conducts the opera", "u2": "which railway reaches the island"}
+    assert dataset.histories == {}
+
+
+def _asked(folder: Path, *others: object, **metadata: object) -> Path:
+    """A set with one judged query that says this of itself, and with these questions of the other kind."""
+    written = _write(folder, corpus=[ENTRY], queries=[{**QUERY, "metadata": metadata}], qrels=[HEADER, "q1\td1\t1"])
+    (written / "queries_other.jsonl").write_text("\n".join(map(json.dumps, others)), encoding="utf-8")
+    return written
+
+
+@pytest.mark.parametrize(
+    ("metadata", "gold"),
+    [
+        ({"answers": ["A", " ", "A", 7]}, ("A", "7")),
+        ({"answer": 1.5}, ("1.5",)),
+        ({"answers": [{"text": "A"}], "answer": None}, ()),
+        ({"aliases": ["B"]}, ()),  # of nothing
+        ({}, ()),
+    ],
+)
+def test_answers_are_texts_and_numbers(tmp_path: Path, metadata: dict[str, object], gold: tuple[str, ...]) -> None:
+    assert load_dataset(_asked(tmp_path / "set", **metadata)).gold == ({"q1": gold} if gold else {})
+
+
+def test_the_turns_before_a_question_are_read(tmp_path: Path) -> None:
+    history = [{"role": "user", "text": "alpha?"}, {"role": "agent", "content": "beta"}]
+    other = {"_id": "u1", "text": "and?", "metadata": {"history": history[:1]}}
+    dataset = load_dataset(_asked(tmp_path / "set", other, history=history))
+
+    assert [(turn.role, turn.content) for turn in dataset.histories["q1"]] == [
+        ("user", "alpha?"),
+        ("assistant", "beta"),
+    ]
+    assert [turn.content for turn in dataset.histories["u1"]] == ["alpha?"]
+
+
+def test_only_what_is_called_unanswerable_is_so(tmp_path: Path) -> None:
+    """A turn that is under-specified calls for a question in return."""
+    others = [
+        {"_id": "u1", "text": "1", "metadata": {"answerability": ["UNANSWERABLE"]}},
+        {"_id": "u2", "text": "2", "metadata": {"answerability": ["UNDERSPECIFIED"]}},
+        {"_id": "u3", "text": "3", "answerability": "unanswerable"},
+        {"_id": "u4", "text": "4"},
+    ]
+    assert list(load_dataset(_asked(tmp_path / "set", *others)).unanswerable) == ["u1", "u3", "u4"]
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ({"_id": "q1", "text": "again"}, "queries_other.jsonl, line 1: \"_id\" 'q1' is that of another question."),
+        ({"_id": "u1"}, 'queries_other.jsonl, line 1: "text" must be a text, it is missing.'),
+        ({"_id": "u1", "text": "x", "history": ["alpha"]}, 'queries_other.jsonl, line 1: "history" must list turns'),
+    ],
+)
+def test_a_wrong_unanswerable_question_is_named(tmp_path: Path, other: object, said: str) -> None:
+    assert said in _refusal(_asked(tmp_path / "set", other))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import log2
 from pathlib import Path
 
@@ -14,7 +15,20 @@ from localrag.evaluation.beir import BeirDataset, CorpusEntry, load_dataset
 from localrag.evaluation.benchmark import Evaluation, Progress, evaluate
 from localrag.index.memory import MemoryIndex
 from localrag.protocols import Parser, Tokenizer, Vectors
-from localrag.types import Chunk, EmbeddingModel, IndexHeader, Page, ParsedDocument
+from localrag.retrieval.hybrid import Retriever
+from localrag.types import (
+    Answer,
+    Chunk,
+    Citation,
+    EmbeddingModel,
+    Hit,
+    IndexHeader,
+    Message,
+    Page,
+    ParsedDocument,
+    Query,
+    Timings,
+)
 
 MINI = Path(__file__).resolve().parents[2] / "data" / "beir-mini"
 
@@ -266,3 +280,59 @@ def test_an_index_in_use_is_not_touched() -> None:
     with pytest.raises(ValueError, match="empty index"):
         _evaluate(load_dataset(MINI), index=index)
     assert index.stats().documents == 7
+
+
+def test_the_questions_are_asked_with_their_history_and_judged() -> None:
+    """The answer quotes the first hit's page: d1 for the mooring, which holds "nine euros"; u1 and u2 are refused."""
+    dataset = replace(load_dataset(MINI), histories={"q1": (Message(role="user", content="before"),)})
+    index = _index()
+    asked: list[tuple[str, int]] = []
+
+    def ask(question: str, history: Sequence[Message]) -> Answer:
+        asked.append((question, len(history)))
+        return _quoting(question, Retriever(index=index, embedder=ConceptEmbedder()).search(Query(text=question)).hits)
+
+    seen: list[Progress] = []
+    found = evaluate(
+        dataset, index=index, embedder=ConceptEmbedder(), chunker=Paragraphs(), parser=ScriptedParser(), semantic=0.0,
+        ask=ask, limit=2, on_progress=seen.append,
+    )  # fmt: skip
+
+    # Two of four, evenly: q1 and q3; both of those that have no answer.
+    assert asked == [
+        ("mooring price", 1), ("safety equipment", 0), ("who conducts the opera", 0),
+        ("which railway reaches the island", 0),
+    ]  # fmt: skip
+    assert [(answer.query, answer.cited, answer.contained) for answer in found.answers] == [
+        ("q1", ("d1",), True), ("q3", ("d2",), None), ("u1", (), None), ("u2", (), None)
+    ]  # fmt: skip
+    measures = found.answer_measures
+    assert (measures["contained"], measures["citation_precision"], measures["refusal_f1"]) == (1.0, 1.0, 1.0)
+    assert (seen[-1].stage, seen[-1].done, seen[-1].total) == ("answer", 4, 4)
+
+
+def _quoting(question: str, hits: Sequence[Hit]) -> Answer:
+    """The first hit, quoted; a refusal when the question is about something that no concept covers."""
+    known = set(question.split()) & CONCEPTS.keys()
+    first = hits[0].chunk
+    quoted = Citation(
+        marker="[x]", chunk_id=first.id, document_id=first.document_id, document="x", page=None, label=None,
+        page_ordinal=first.page_ordinal, quote=first.text, start=first.start, end=first.end, verified=True,
+    )  # fmt: skip
+    return Answer(
+        question=question, text=f"{first.text} [x]" if known else "no", citations=(quoted,) if known else (),
+        confidence="low" if known else "none", refused=not known, mode="extractive", model=None, unsupported=(),
+        queries=(question,), hits=tuple(hits), left_out=(), timings=Timings(retrieval=1, first_token=None, total=2),
+    )  # fmt: skip
+
+
+def test_what_progress_raises_ends_the_evaluation() -> None:
+    def stop(progress: Progress) -> None:
+        if progress.stage == "embed":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(
+            load_dataset(MINI), index=_index(), embedder=ConceptEmbedder(), chunker=Paragraphs(),
+            parser=ScriptedParser(), semantic=0.5, on_progress=stop,
+        )  # fmt: skip
