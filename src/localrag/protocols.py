@@ -342,9 +342,19 @@ class TokenCounter(Protocol):
 
 
 class Reranker(Protocol):
-    """Scores passages against a query, higher is better."""
+    """Judges passages against a query. Cheap to make; what it needs is loaded at the first call."""
 
     @property
     def name(self) -> str: ...
 
-    def score(self, query: str, passages: Sequence[str]) -> Sequence[float]: ...
+    def score(self, query: str, passages: Sequence[str]) -> Sequence[float | None]:
+        """How well each passage answers the query, higher is better, in the order given; None is not judged.
+
+        Raises:
+            ModelError, BackendError: nothing could be judged, and what to do.
+        """
+        ...
+
+    def check(self) -> list[Check]:
+        """Whether it can be used now, and what to do if not."""
+        ...

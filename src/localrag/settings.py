@@ -44,6 +44,9 @@ class Settings(BaseSettings):
     top_k: Annotated[int, Field(ge=1, le=100)] = 8
     semantic: Annotated[float, Field(ge=0.0, le=1.0)] = 0.5
     fusion: Literal["rrf", "blend"] = "rrf"
+    reranker: str = ""
+    rerank: bool = False
+    rerank_timeout_s: Annotated[float, Field(gt=0.0, le=3600.0)] = 30.0
 
     context_tokens: Annotated[int, Field(ge=256, le=131072)] = 3000
     history_turns: Annotated[int, Field(ge=0, le=100)] = 6
@@ -80,6 +83,12 @@ class Settings(BaseSettings):
     def _overlap_leaves_room(self) -> Settings:
         if self.chunk_overlap_tokens * 2 > self.chunk_tokens:
             raise ValueError("LOCALRAG_CHUNK_OVERLAP_TOKENS must be at most half of LOCALRAG_CHUNK_TOKENS")
+        return self
+
+    @model_validator(mode="after")
+    def _rerank_by_something(self) -> Settings:
+        if self.rerank and not self.reranker:
+            raise ValueError("LOCALRAG_RERANK=true needs LOCALRAG_RERANKER: `ollama`, or a model of `localrag models`")
         return self
 
     @property

@@ -174,6 +174,7 @@ class Ranking:
     """Ordered hits of one query. `vectors_ready` is the share in [0, 1] of chunks that have a vector.
 
     queries: the texts that were searched, where a question was searched by other texts than its own; else empty.
+    notice: tells of a degraded path (a reranker that failed), else it is empty.
     """
 
     query: str
@@ -182,6 +183,7 @@ class Ranking:
     vectors_ready: float = 1.0
     milliseconds: float = 0.0
     queries: tuple[str, ...] = ()
+    notice: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -77,6 +77,7 @@ def search_json(ranking: Ranking) -> Json:
         "hits": [hit_json(hit) for hit in ranking.hits],
         "vectors_ready": ranking.vectors_ready,
         "milliseconds": round(ranking.milliseconds, 3),
+        "notice": ranking.notice,
     }
 
 

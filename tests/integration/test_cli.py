@@ -63,7 +63,7 @@ def test_ingest_reports_each_file_by_the_contract(folder: Path) -> None:
 def test_search_finds_by_keyword_and_by_meaning(folder: Path) -> None:
     data("ingest", str(folder))
     found = data("search", "When does the garage lease end?", "--top-k", "3")
-    assert set(found) == {"query", "semantic", "hits", "vectors_ready", "milliseconds"}
+    assert set(found) == {"query", "semantic", "hits", "vectors_ready", "milliseconds", "notice"}
     assert (found["semantic"], found["vectors_ready"]) == (0.5, 1.0)
     hit = found["hits"][0]
     keys = {"rank", "score", "lexical_rank", "vector_rank", "rerank_score", "chunk_id", "document_id", "document"}

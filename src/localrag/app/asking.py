@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from localrag.app import wiring
+from localrag.errors import SettingsError
 from localrag.filters import DocumentIn, Filter, InCollection, TagIs, all_of
 from localrag.library.catalog import Catalog
 from localrag.library.labels import checked_collection, checked_tags
-from localrag.protocols import LLM, Embedder, Library
+from localrag.protocols import LLM, Embedder, Library, Reranker
 from localrag.retrieval.hybrid import Retriever
+from localrag.retrieval.reranking import reranked, reranked_k
 from localrag.settings import Settings
 from localrag.types import Answer, Message, Query, Ranking
 
@@ -33,17 +35,27 @@ class Asking:
     """Searches and answers over one index with the defaults of the settings. See `RAG`, whose methods these are."""
 
     def __init__(
-        self, settings: Settings, *, index: Library, embedder: Embedder, llm: LLM | None, catalog: Catalog
+        self,
+        settings: Settings,
+        *,
+        index: Library,
+        embedder: Embedder,
+        llm: LLM | None,
+        catalog: Catalog,
+        reranker: Reranker | None = None,
     ) -> None:
         self._settings = settings
         self._index = index
         self._embedder = embedder
         self._llm = llm
         self._catalog = catalog
+        self._reranker = reranker
 
-    def search(self, query: str, *, top_k: int | None, semantic: float | None, scope: Scope | None) -> Ranking:
+    def search(
+        self, query: str, *, top_k: int | None, semantic: float | None, scope: Scope | None, rerank: bool | None = None
+    ) -> Ranking:
         """The best chunks for the query."""
-        return self._retriever.search(self._query(query, top_k, semantic), where=self._where(scope))
+        return self._ranked(self._query(query, top_k, semantic), self._where(scope), self._judge(rerank))
 
     def stream(
         self,
@@ -54,15 +66,36 @@ class Asking:
         semantic: float | None,
         scope: Scope | None,
         use_llm: bool,
+        rerank: bool | None = None,
     ) -> Iterator[str | Answer]:
         """Pieces of the answer as they come, then the whole checked Answer as the last item."""
-        where = self._where(scope)  # here, so that an unknown name fails before the first piece
-        return self._answerer.stream(
-            question,
-            search=lambda text: self._retriever.search(self._query(text, top_k, semantic), where=where),
-            history=history,
-            use_llm=use_llm,
-        )
+        # Here, so that what is wrong fails before the first piece.
+        where, judge = self._where(scope), self._judge(rerank)
+        found: list[Ranking] = []
+
+        def search(text: str) -> Ranking:
+            found.append(self._ranked(self._query(text, top_k, semantic), where, judge))
+            return found[-1]
+
+        return _with_notices(self._answerer.stream(question, search=search, history=history, use_llm=use_llm), found)
+
+    def _ranked(self, query: Query, where: Filter | None, judge: Reranker | None) -> Ranking:
+        """The query's ranking, read again by the judge if there is one."""
+        if judge is None:
+            return self._retriever.search(query, where=where)
+        wide = self._retriever.search(replace(query, top_k=reranked_k(query.top_k)), where=where)
+        return reranked(wide, query.text, judge, top_k=query.top_k)
+
+    def _judge(self, rerank: bool | None) -> Reranker | None:
+        """The reranker when this search is to be reranked."""
+        if not (self._settings.rerank if rerank is None else rerank):
+            return None
+        if self._reranker is None:
+            raise SettingsError(
+                "No reranker is configured.",
+                hint="Set LOCALRAG_RERANKER=ollama, or name a cross-encoder of `localrag models list`.",
+            )
+        return self._reranker
 
     @cached_property
     def _retriever(self) -> Retriever:
@@ -96,3 +129,12 @@ class Asking:
         if scope.documents:
             parts.append(DocumentIn(self._catalog.ids(scope.documents)))
         return all_of(parts)
+
+
+def _with_notices(stream: Iterator[str | Answer], found: Sequence[Ranking]) -> Iterator[str | Answer]:
+    """The stream; its answer also tells what its rankings have to tell."""
+    for item in stream:
+        if isinstance(item, Answer):
+            notices = dict.fromkeys([*(ranking.notice for ranking in found), item.notice])
+            item = replace(item, notice=" ".join(filter(None, notices)))
+        yield item

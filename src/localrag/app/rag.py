@@ -25,7 +25,7 @@ from localrag.library.ingest import FileSource, Ingestor, Outcome, display_name
 from localrag.library.labels import checked_labels
 from localrag.library.markdown_files import MarkdownFiles
 from localrag.parsing.isolated import IsolatedParser
-from localrag.protocols import LLM, Embedder, Library, PagePicture
+from localrag.protocols import LLM, Embedder, Library, PagePicture, Reranker
 from localrag.settings import Settings, load_settings
 from localrag.types import (
     Answer,
@@ -70,17 +70,21 @@ class RAG:
         embedder: Embedder,
         llm: LLM | None,
         parser: IsolatedParser,
+        reranker: Reranker | None = None,
     ) -> None:
         self.settings = settings
         self._index = index
         self._embedder = embedder
         self._llm = llm
         self._parser = parser
+        self._reranker = reranker
         folders = DataFolders.of(settings)
         self._uploads = folders.uploads
         self._markdown = MarkdownFiles(folders.markdown)
         self._catalog = Catalog(index=index, markdown=self._markdown, uploads=self._uploads)
-        self._asking = Asking(settings, index=index, embedder=embedder, llm=llm, catalog=self._catalog)
+        self._asking = Asking(
+            settings, index=index, embedder=embedder, llm=llm, catalog=self._catalog, reranker=reranker
+        )
 
     # ------------------------------------------------------------------ life
 
@@ -94,6 +98,7 @@ class RAG:
         preload: bool = False,
         embedder: Embedder | None = None,
         llm: LLM | None = None,
+        reranker: Reranker | None = None,
         **overrides: object,
     ) -> RAG:
         """A library on the settings' index, created when there is none.
@@ -103,7 +108,7 @@ class RAG:
             jobs: how many files are parsed at once.
             reset: drop the documents first, whatever model or chunk size the index was built with.
             preload: load the embedding model in the background at once, for a question that is sure to come.
-            embedder, llm: used in place of those that the settings name.
+            embedder, llm, reranker: used in place of those that the settings name.
 
         Raises:
             IndexMismatchError: the index was built with other parameters; nothing was touched.
@@ -117,6 +122,7 @@ class RAG:
             embedder=embedder,
             llm=llm or wiring.llm(settings),
             parser=wiring.parser(settings, workers=jobs),
+            reranker=reranker or wiring.reranker(settings),
         )
 
     def close(self) -> None:
@@ -226,14 +232,21 @@ class RAG:
     # ------------------------------------------------------------- questions
 
     def search(
-        self, query: str, *, top_k: int | None = None, semantic: float | None = None, scope: Scope | None = None
+        self,
+        query: str,
+        *,
+        top_k: int | None = None,
+        semantic: float | None = None,
+        scope: Scope | None = None,
+        rerank: bool | None = None,
     ) -> Ranking:
         """The best chunks for the query. Nothing found is an empty ranking.
 
         Raises:
             NotFoundError: the scope names a document that is not in the library.
+            SettingsError: `rerank` is on, and the settings name no reranker.
         """
-        return self._asking.search(query, top_k=top_k, semantic=semantic, scope=scope)
+        return self._asking.search(query, top_k=top_k, semantic=semantic, scope=scope, rerank=rerank)
 
     def ask_stream(
         self,
@@ -244,10 +257,11 @@ class RAG:
         semantic: float | None = None,
         scope: Scope | None = None,
         use_llm: bool = True,
+        rerank: bool | None = None,
     ) -> Iterator[str | Answer]:
         """Pieces of the answer as they come, then the whole checked Answer as the last item."""
         return self._asking.stream(
-            question, history=history, top_k=top_k, semantic=semantic, scope=scope, use_llm=use_llm
+            question, history=history, top_k=top_k, semantic=semantic, scope=scope, use_llm=use_llm, rerank=rerank
         )
 
     def ask(
@@ -259,14 +273,16 @@ class RAG:
         semantic: float | None = None,
         scope: Scope | None = None,
         use_llm: bool = True,
+        rerank: bool | None = None,
     ) -> Answer:
         """The cited answer. Without a model, or with `use_llm` off, the best sentences are quoted instead.
 
         Raises:
             NotFoundError: the scope names a document that is not in the library.
+            SettingsError: `rerank` is on, and the settings name no reranker.
         """
         for item in self.ask_stream(
-            question, history=history, top_k=top_k, semantic=semantic, scope=scope, use_llm=use_llm
+            question, history=history, top_k=top_k, semantic=semantic, scope=scope, use_llm=use_llm, rerank=rerank
         ):
             if isinstance(item, Answer):
                 return item
@@ -345,26 +361,18 @@ class RAG:
 
     def health(self, *, deep: bool = True) -> list[Check]:
         """What works, what does not, and what to do about it."""
-        return [*self.library_checks(deep=deep), *self.llm_checks()]
+        return [*self.library_checks(deep=deep), *self.reranker_checks(), *self.llm_checks()]
 
     def library_checks(self, *, deep: bool = True) -> list[Check]:
         """The part of `health` that asks no service: settings, index, embedding model, vectors."""
-        model = self._embedder.model
-        checks = [
+        model, pending = self._embedder.model, self._index.pending_count()
+        made = f"{pending} texts wait for their vector" if pending else "all made"
+        return [
             Check(name="settings", ok=True, detail=f"data in {self.settings.data_dir}"),
             *self._index.check(deep=deep),
             Check(name="embedding model", ok=True, detail=f"{model.name} ({model.dimension} dimensions)"),
+            Check(name="vectors", ok=not pending, detail=made, hint="Run `localrag embed`." if pending else ""),
         ]
-        pending = self._index.pending_count()
-        checks.append(
-            Check(
-                name="vectors",
-                ok=pending == 0,
-                detail=f"{pending} texts wait for their vector" if pending else "all made",
-                hint="Run `localrag embed`." if pending else "",
-            )
-        )
-        return checks
 
     def repair(self) -> None:
         """Rebuilds all that is derived from the documents' text: the keyword index and the counts."""
@@ -373,6 +381,10 @@ class RAG:
     def llm_checks(self) -> list[Check]:
         """Whether the answering model can be used now."""
         return self._llm.check() if self._llm is not None else []
+
+    def reranker_checks(self) -> list[Check]:
+        """Whether the reranker that the settings name can be used now; nothing when they name none."""
+        return self._reranker.check() if self._reranker is not None else []
 
     # --------------------------------------------------------------- private
 

@@ -16,7 +16,7 @@ from localrag.parsing.formats import SUPPORTED_TYPES
 from localrag.parsing.isolated import IsolatedParser
 from localrag.parsing.programs import find_soffice, find_tesseract
 from localrag.parsing.source import Limits, Tools
-from localrag.protocols import LLM, Embedder, Library, TokenCounter
+from localrag.protocols import LLM, Embedder, Library, Reranker, TokenCounter
 from localrag.settings import Settings
 from localrag.types import IndexHeader
 
@@ -116,6 +116,29 @@ def llm(settings: Settings) -> LLM:
         timeout_s=settings.llm_timeout_s,
         num_gpu=settings.ollama_num_gpu,
     )
+
+
+def reranker(settings: Settings) -> Reranker | None:
+    """Who reads the best passages again; None when the settings name nobody. Nothing is loaded until it is used."""
+    if not settings.reranker:
+        return None
+    from localrag.reranking.llm_judge import LlmReranker  # deferred: few libraries rerank
+
+    limit = settings.rerank_timeout_s
+    patient = min(settings.llm_timeout_s or limit, limit)
+    return LlmReranker(
+        llm(settings.model_copy(update={"llm_timeout_s": patient})), context_tokens=_window(settings), timeout_s=limit
+    )
+
+
+def _window(settings: Settings) -> int:
+    """The num_ctx that answers ask for."""
+    from localrag.answering.context import PromptBuilder  # deferred, as above
+
+    builder = PromptBuilder(
+        counter=token_counter(), context_tokens=settings.context_tokens, history_turns=settings.history_turns
+    )
+    return builder.build("", (), (), fence="").generation.context_tokens
 
 
 def token_counter() -> TokenCounter:

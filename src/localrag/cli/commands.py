@@ -31,6 +31,9 @@ TopK = Annotated[int | None, typer.Option("--top-k", min=1, max=100, help="How m
 Semantic = Annotated[
     float | None, typer.Option("--semantic", min=0.0, max=1.0, help="0 keyword only ... 1 meaning only.")
 ]
+Rerank = Annotated[
+    bool | None, typer.Option("--rerank/--no-rerank", help="Have LOCALRAG_RERANKER read the best passages again.")
+]
 Documents = Annotated[list[str] | None, typer.Option("--document", help="Only this document (name or id).")]
 Tags = Annotated[list[str] | None, typer.Option("--tag", metavar="K=V", help="Only documents with this tag.")]
 Collection = Annotated[str | None, typer.Option("--collection", metavar="A/B", help="Only this collection.")]
@@ -214,6 +217,7 @@ def search(
     document: Documents = None,
     tag: Tags = None,
     collection: Collection = None,
+    rerank: Rerank = None,
     as_json: AsJson = False,
 ) -> None:
     """Find the passages that answer best."""
@@ -221,7 +225,8 @@ def search(
         from localrag import views  # deferred until the model has begun to load
         from localrag.cli import output
 
-        result = rag.search(query, top_k=top_k, semantic=semantic, scope=_scope(document, tag, collection))
+        scope = _scope(document, tag, collection)
+        result = rag.search(query, top_k=top_k, semantic=semantic, scope=scope, rerank=rerank)
         if not result.hits:
             _say_if_empty(rag)
     if as_json:
@@ -238,6 +243,7 @@ def ask(
     document: Documents = None,
     tag: Tags = None,
     collection: Collection = None,
+    rerank: Rerank = None,
     no_llm: Annotated[bool, typer.Option("--no-llm", help="Quote the best sentences; call no model.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -248,7 +254,9 @@ def ask(
         from localrag.types import Answer
 
         scope = _scope(document, tag, collection)
-        stream = rag.ask_stream(question, top_k=top_k, semantic=semantic, scope=scope, use_llm=not no_llm)
+        stream = rag.ask_stream(
+            question, top_k=top_k, semantic=semantic, scope=scope, use_llm=not no_llm, rerank=rerank
+        )
         with output.live_answer() as live:
             for item in stream:
                 if isinstance(item, Answer):

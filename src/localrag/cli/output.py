@@ -121,6 +121,8 @@ def ranking(result: Ranking) -> None:
         say(
             f"Semantic search covers {result.vectors_ready:.0%} of the library so far; `localrag embed` makes the rest."
         )
+    if result.notice:
+        say(clean(result.notice))
     if not result.hits:
         say("Nothing found.")
     for hit in result.hits:
