@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from localrag.errors import LocalRagError
@@ -11,7 +11,8 @@ from localrag.types import Answer, Check, Citation, Document, Hit, Ranking
 if TYPE_CHECKING:
     from localrag.app import IngestReport
     from localrag.app.models import ModelInfo
-    from localrag.evaluation.benchmark import Evaluation
+    from localrag.evaluation.comparing import Change, RunComparison
+    from localrag.evaluation.runs import SavedRun
     from localrag.library.catalog import Deletion
     from localrag.library.ingest import Outcome
     from localrag.library.migration import Migration
@@ -155,16 +156,45 @@ def health_json(checks: Sequence[Check]) -> Json:
     }
 
 
-def evaluation_json(evaluation: Evaluation) -> Json:
-    """`evaluate --json`."""
+def evaluation_json(run: SavedRun, comparison: RunComparison | None = None) -> Json:
+    """`evaluate --json`. `sweep` and `answers` are null unless measured, `baseline` unless there is one."""
     return {
-        "dataset": evaluation.dataset,
-        "documents": evaluation.documents,
-        "chunks": evaluation.chunks,
-        "queries": evaluation.queries,
-        "metrics": dict(evaluation.metrics),
-        "by_mode": {mode: dict(measures) for mode, measures in evaluation.by_mode.items()},
-        "seconds": round(evaluation.seconds, 3),
+        "dataset": run.dataset,
+        "documents": run.documents,
+        "chunks": run.chunks,
+        "queries": len(run.queries),
+        "metrics": dict(run.metrics),
+        "by_mode": {mode: dict(measures) for mode, measures in run.by_mode.items()},
+        "hybrid_against": {
+            "leg": run.comparison.leg,
+            "difference": round(run.comparison.difference, 6),
+            "p": round(run.comparison.p_value, 6),
+        },
+        "sweep": [{"semantic": point.semantic, **point.measures} for point in run.sweep] or None,
+        "answers": dict(run.answer_measures) or None,
+        "baseline": None if comparison is None else _comparison_json(comparison),
+        "settings": dict(run.settings),
+        "seconds": run.seconds,
+    }
+
+
+def _comparison_json(comparison: RunComparison) -> Json:
+    return {
+        "by_mode": {mode: _changes_json(changes) for mode, changes in comparison.by_mode.items()},
+        "answers": _changes_json(comparison.answers),
+    }
+
+
+def _changes_json(changes: Mapping[str, Change]) -> Json:
+    return {
+        measure: {
+            "value": round(change.value, 6),
+            "baseline": round(change.baseline, 6),
+            "difference": round(change.difference, 6),
+            "p": round(change.p_value, 6),
+            "questions": change.questions,
+        }
+        for measure, change in changes.items()
     }
 
 

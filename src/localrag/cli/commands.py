@@ -315,20 +315,22 @@ def health(
 @app.command()
 def evaluate(
     dataset: Annotated[Path, typer.Argument(metavar="DATASET_DIR", help="A folder in the BEIR layout.")],
+    answers: Annotated[bool, typer.Option("--answers", help="Ask the questions too, and judge the answers.")] = False,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Ask at most so many of each kind.")] = None,
+    no_llm: Annotated[bool, typer.Option("--no-llm", help="Judge quotes; call no model.")] = False,
+    sweep: Annotated[bool, typer.Option("--sweep", help="Measure every tenth of the slider.")] = False,
+    baseline: Annotated[Path | None, typer.Option(metavar="RUN.json", help="Compare with this run.")] = None,
+    save: Annotated[Path | None, typer.Option(metavar="DIR|FILE", help="Keep the run here.")] = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE.png", help="Draw the measures.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure retrieval on judged queries, in an index of its own."""
-    from localrag import views
-    from localrag.app.evaluating import evaluate_folder
-    from localrag.cli import output
-    from localrag.settings import load_settings
+    """Measure search and answers on judged queries, in an index of its own; the run is kept as a file."""
+    from localrag.app.evaluating import Measured
+    from localrag.cli import evaluating
 
-    with _exit_on_error(), output.evaluation_bar() as bar:
-        result = evaluate_folder(dataset, load_settings(), on_progress=bar.show)
-    if as_json:
-        output.emit_json(views.evaluation_json(result))
-    else:
-        output.evaluation(result)
+    measured = Measured(answers=answers, use_llm=not no_llm, limit=limit, sweep=sweep)
+    with _exit_on_error():
+        evaluating.evaluate(dataset, measured, baseline=baseline, save=save, plot=plot, as_json=as_json)
 
 
 @app.command()

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from localrag.app.models import ModelInfo
-    from localrag.evaluation.benchmark import Evaluation
-    from localrag.evaluation.benchmark import Progress as EvaluationProgress
     from localrag.library.catalog import Deletion
     from localrag.library.embedding_queue import EmbedProgress
     from localrag.library.ingest import Outcome
@@ -54,7 +52,8 @@ class _Console(Console):
         _reader_went_away()
 
 
-def _stdout() -> Console:
+def stdout() -> Console:
+    """Where data goes."""
     return _Console(highlight=False, markup=False, soft_wrap=True)
 
 
@@ -130,7 +129,7 @@ def ranking(result: Ranking) -> None:
 
 
 def _hit(hit: Hit) -> None:
-    console = _stdout()
+    console = stdout()
     marker = cite(hit.document, hit.chunk.page, hit.chunk.label)
     legs = f"keyword {_rank(hit.lexical_rank)}, semantic {_rank(hit.vector_rank)}"
     console.print(Text.assemble((f"{hit.rank:>2}. ", "dim"), (clean(marker), "bold cyan")))
@@ -164,13 +163,13 @@ class LiveAnswer:
 @contextmanager
 def live_answer() -> Iterator[LiveAnswer]:
     """Shows pieces while the block lasts, and takes them away at its end."""
-    with Live(console=_stdout(), transient=True, refresh_per_second=12) as live:
+    with Live(console=stdout(), transient=True, refresh_per_second=12) as live:
         yield LiveAnswer(live)
 
 
 def answer(result: Answer) -> None:
     """The checked text, the quotes that prove it, what is not supported, and how it was made."""
-    console = _stdout()
+    console = stdout()
     console.print(Text(clean(result.text)))
     if result.citations and result.mode == "llm":
         console.print()
@@ -198,7 +197,7 @@ def documents(items: Sequence[Document]) -> None:
         status = item.status if item.status == "indexed" else f"embedding {item.embedded_count}/{item.chunk_count}"
         when = item.indexed_at.astimezone().strftime("%Y-%m-%d %H:%M")
         table.add_row(item.id, str(item.page_count), str(item.chunk_count), status, when, Text(clean(item.name)))
-    console = _stdout()
+    console = stdout()
     unbroken = console.measure(table, options=console.options.update(width=_UNBOUNDED)).maximum
     console.width = max(console.width, unbroken)
     console.print(table)
@@ -212,7 +211,7 @@ def deletions(items: Iterable[Deletion]) -> None:
 
 def checks(items: Sequence[Check]) -> None:
     """OK and FAIL lines with what to do; what works may have something to be done too."""
-    console = _stdout()
+    console = stdout()
     for item in items:
         mark = ("OK   ", "green") if item.ok else ("FAIL ", "bold red")
         console.print(Text.assemble(mark, (f"{clean(item.name)}: ", "bold"), clean(item.detail)))
@@ -226,46 +225,16 @@ def models(items: Sequence[ModelInfo]) -> None:
     for item in items:
         mark = "*" if item.active else ""
         table.add_row(mark, item.name, str(item.dimension), str(item.max_tokens), item.revision)
-    _stdout().print(table)
-
-
-def evaluation(result: Evaluation) -> None:
-    """The measures by mode as a table."""
-    measures = list(result.metrics)
-    table = Table("", *measures, box=None, pad_edge=False)
-    for mode, values in result.by_mode.items():
-        table.add_row(mode, *(f"{values[measure]:.3f}" for measure in measures))
-    _stdout().print(f"{result.dataset}: {result.documents:,} documents, {result.queries:,} queries")
-    _stdout().print(table)
-    say(f"{result.seconds:.1f} s")
-
-
-class EvaluationBar:
-    """A bar on stderr that follows an evaluation through its stages."""
-
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
-        self._task = progress.add_task("reading", total=None)
-
-    def show(self, state: EvaluationProgress) -> None:
-        """Draws this state."""
-        self._progress.update(self._task, description=state.stage, completed=state.done, total=state.total)
-
-
-@contextmanager
-def evaluation_bar() -> Iterator[EvaluationBar]:
-    """A progress bar that lives as long as the block."""
-    with _bar() as progress:
-        yield EvaluationBar(progress)
+    stdout().print(table)
 
 
 def migration(result: Migration) -> None:
     """What was copied, how the two libraries compare, and what does not agree."""
-    _stdout().print(
+    stdout().print(
         f"{result.documents:,} documents and {result.chunks:,} chunks are there: {result.copied:,} documents and "
         f"{result.vectors:,} vectors copied now, and {_count(result.conversations, 'conversation')}."
     )
-    _stdout().print(f"{result.searches} sample searches give the same by {result.agreement:.0%}.")
+    stdout().print(f"{result.searches} sample searches give the same by {result.agreement:.0%}.")
     for problem in result.problems:
         say(f"Not the same: {problem}. Run it again; if it stays, `localrag health` of either tells more.")
 
@@ -285,7 +254,7 @@ class MigrationBar:
 @contextmanager
 def migration_bar() -> Iterator[MigrationBar]:
     """A progress bar that lives as long as the block."""
-    with _bar() as progress:
+    with counting_bar() as progress:
         yield MigrationBar(progress)
 
 
@@ -318,7 +287,7 @@ class RebuildBar:
 @contextmanager
 def rebuild_bar() -> Iterator[RebuildBar]:
     """A progress bar that lives as long as the block."""
-    with _bar() as progress:
+    with counting_bar() as progress:
         yield RebuildBar(progress)
 
 
@@ -340,11 +309,12 @@ class EmbedBar:
 @contextmanager
 def embed_bar() -> Iterator[EmbedBar]:
     """A progress bar that lives as long as the block."""
-    with _bar() as progress:
+    with counting_bar() as progress:
         yield EmbedBar(progress)
 
 
-def _bar() -> Progress:
+def counting_bar() -> Progress:
+    """A bar on stderr that counts, and is gone when it ends."""
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),

@@ -158,6 +158,7 @@ def _sentences(text: str) -> int:
 def summarise(judged: Sequence[JudgedAnswer]) -> dict[str, float | None]:
     """The measures over all answers; None where no answer allows one. Counts are whole numbers.
 
+    `by_model` counts the answers that were the model's to give, those it was spared for want of evidence included.
     Means are over the questions that have the measure. `refusal_*` take refusing for the finding and an unanswerable
     question for what is to be found; without unanswerable questions there are none. `unsupported` is the
     share of all sentences. `right_at_*` is the share of answers of this confidence that hold the gold answer, where
@@ -171,7 +172,7 @@ def summarise(judged: Sequence[JudgedAnswer]) -> dict[str, float | None]:
         "questions": len(judged),
         "unanswerable": len(unanswerable),
         "with_gold": sum(answer.contained is not None for answer in judged),
-        "answered_by_model": sum(answer.mode == "llm" for answer in judged),
+        "by_model": sum(answer.mode == "llm" for answer in judged),
         "exact": _mean([answer.exact for answer in judged]),
         "contained": _mean([answer.contained for answer in judged]),
         "first_quote": _mean([answer.first_quote for answer in judged]),

@@ -112,7 +112,7 @@ def test_the_summary_of_five_answers() -> None:
         judge(NOWHERE, answer("Wear it.", mode="extractive"), entry_of),
     ]
     found = summarise(judged)
-    assert (found["questions"], found["unanswerable"], found["with_gold"], found["answered_by_model"]) == (7, 3, 4, 6)
+    assert (found["questions"], found["unanswerable"], found["with_gold"], found["by_model"]) == (7, 3, 4, 6)
     assert (found["contained"], found["exact"], found["first_quote"]) == (0.25, 0.0, 0.25)
     assert found["citation_precision"] == 0.5  # 1 and 0; the others cite nothing
     assert found["citation_recall"] == pytest.approx((0.5 + 0 + 0 + 0) / 4)
