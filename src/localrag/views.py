@@ -217,6 +217,7 @@ def models_json(models: Sequence[ModelInfo]) -> list[Json]:
     return [
         {
             "name": model.name,
+            "kind": model.kind,
             "revision": model.revision,
             "dimension": model.dimension,
             "max_tokens": model.max_tokens,

@@ -322,8 +322,8 @@ def test_a_damaged_keyword_index_is_noticed_and_repaired(folder: Path) -> None:
 
 def test_models_list_has_the_shipped_model(tmp_path: Path) -> None:
     listed = data("models", "list")
-    assert [(model["name"], model["dimension"], model["active"]) for model in listed] == [
-        ("bge-small-en-v1.5", 384, True)
+    assert [(model["name"], model["kind"], model["dimension"], model["active"]) for model in listed] == [
+        ("bge-small-en-v1.5", "embedding", 384, True)
     ]
 
 

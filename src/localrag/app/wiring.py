@@ -122,7 +122,11 @@ def reranker(settings: Settings) -> Reranker | None:
     """Who reads the best passages again; None when the settings name nobody. Nothing is loaded until it is used."""
     if not settings.reranker:
         return None
-    from localrag.reranking.llm_judge import LlmReranker  # deferred: few libraries rerank
+    if settings.reranker.lower() != "ollama":
+        from localrag.reranking.registry import NamedReranker  # deferred: few libraries rerank
+
+        return NamedReranker(settings.reranker, models_dir=DataFolders.of(settings).models)
+    from localrag.reranking.llm_judge import LlmReranker  # deferred, as above
 
     limit = settings.rerank_timeout_s
     patient = min(settings.llm_timeout_s or limit, limit)

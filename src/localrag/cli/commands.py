@@ -23,7 +23,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-models_app = typer.Typer(help="Embedding models: list those here, pull another.", no_args_is_help=True)
+models_app = typer.Typer(help="Models that embed or rerank: list those here, pull another.", no_args_is_help=True)
 app.add_typer(models_app, name="models")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
@@ -357,7 +357,7 @@ def migrate(
 
 @models_app.command("list")
 def models_list(as_json: AsJson = False) -> None:
-    """List the embedding models that can be used now."""
+    """List the embedding models and rerankers that can be used now."""
     from localrag import views
     from localrag.app.models import models
     from localrag.cli import output
@@ -375,15 +375,14 @@ def models_list(as_json: AsJson = False) -> None:
 def models_pull(
     name: Annotated[str, typer.Argument(help="OWNER/MODEL on the hub, or a folder on this machine.")],
 ) -> None:
-    """Bring another embedding model; the only command that goes out to the internet."""
+    """Bring another embedding model or reranker; the only command that goes out to the internet."""
     from localrag.app.models import pull
     from localrag.cli import output
     from localrag.settings import load_settings
 
     with _exit_on_error():
-        pulled = pull(load_settings(), name)
-    output.say(f"{pulled} is here. Set LOCALRAG_EMBEDDING_MODEL={pulled}; a library that is there then needs:")
-    output.say("  localrag embed --rebuild")
+        pulled, kind = pull(load_settings(), name)
+    output.pulled(pulled, kind)
 
 
 @app.command()

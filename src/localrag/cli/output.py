@@ -220,12 +220,21 @@ def checks(items: Sequence[Check]) -> None:
 
 
 def models(items: Sequence[ModelInfo]) -> None:
-    """The embedding models, the active one marked."""
-    table = Table("", "name", "dimensions", "tokens", "revision", box=None, pad_edge=False)
+    """The embedding models and rerankers, the active ones marked."""
+    table = Table("", "name", "kind", "dimensions", "tokens", "revision", box=None, pad_edge=False)
     for item in items:
         mark = "*" if item.active else ""
-        table.add_row(mark, item.name, str(item.dimension), str(item.max_tokens), item.revision)
+        table.add_row(mark, item.name, item.kind, str(item.dimension or ""), str(item.max_tokens), item.revision)
     stdout().print(table)
+
+
+def pulled(name: str, kind: str) -> None:
+    """That the model is here, and how to use it."""
+    if kind == "reranker":
+        say(f"{name} is here. Set LOCALRAG_RERANKER={name}, then search and ask with --rerank.")
+        return
+    say(f"{name} is here. Set LOCALRAG_EMBEDDING_MODEL={name}; a library that is there then needs:")
+    say("  localrag embed --rebuild")
 
 
 def migration(result: Migration) -> None:

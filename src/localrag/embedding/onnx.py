@@ -23,26 +23,22 @@ processors without VNNI cannot overflow: the vectors equal those of exact sums (
 from __future__ import annotations
 
 import contextlib
-import logging
-import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from localrag.embedding.spec import ModelSpec, verify
+from localrag.embedding.spec import ModelSpec
 from localrag.embedding.tokenizer import FileTokenizer
 from localrag.errors import ModelError
+from localrag.modelfiles.runtime import open_session, physical_cores
 from localrag.protocols import Vectors
 from localrag.types import EmbeddingModel
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
-
-logger = logging.getLogger(__name__)
 
 
 class OnnxEmbedder:
@@ -135,7 +131,7 @@ class OnnxEmbedder:
         if self._loaded is None:
             with self._lock:
                 if self._loaded is None:
-                    self._loaded = _open_session(self._spec)
+                    self._loaded = open_session(self._spec, other="bge-small-en-v1.5")
         return self._loaded
 
 
@@ -162,47 +158,3 @@ def _unit(vector: Vectors, spec: ModelSpec) -> Vectors:
         )
     unit: Vectors = vector / np.float32(norm)
     return unit
-
-
-def _open_session(spec: ModelSpec) -> InferenceSession:
-    verify(spec)
-    import onnxruntime  # deferred: takes 0.1 s and most commands never embed
-
-    options = onnxruntime.SessionOptions()
-    # Threads are ours (one a text). Spinning ones would hold the cores against the app between texts.
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    options.log_severity_level = 3
-    try:
-        session = onnxruntime.InferenceSession(str(spec.model_path), options, providers=["CPUExecutionProvider"])
-    except Exception as error:
-        raise ModelError(
-            f"ONNX Runtime cannot load {spec.model_path.name} of the model {spec.name}: {error}.",
-            hint=f"Fetch it again with `localrag models pull {spec.name}`, or choose another model.",
-        ) from error
-    unknown = {item.name for item in session.get_inputs()} - {"input_ids", "attention_mask", "token_type_ids"}
-    if unknown:
-        raise ModelError(
-            f"The model {spec.name} wants inputs localrag does not know: {', '.join(sorted(unknown))}.",
-            hint="Choose a text embedding model, for example bge-small-en-v1.5.",
-        )
-    logger.info("embedding model %s (%s) loaded", spec.name, spec.identity.revision)
-    return session
-
-
-def physical_cores() -> int:
-    """Physical cores this process may use, at least 1; a second thread on a core only slows the first."""
-    if not hasattr(os, "sched_getaffinity"):
-        return os.cpu_count() or 1
-    usable = os.sched_getaffinity(0)
-    cores = {_siblings(cpu) for cpu in usable}
-    return max(1, len(cores))
-
-
-def _siblings(cpu: int) -> str:
-    """The hardware threads on this one's core, as Linux writes them; the thread itself where it does not."""
-    try:
-        return Path(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list").read_text().strip()
-    except OSError:
-        return str(cpu)

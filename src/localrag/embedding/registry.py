@@ -7,8 +7,9 @@ from pathlib import Path
 from localrag.embedding.folder import read_folder
 from localrag.embedding.onnx import OnnxEmbedder
 from localrag.embedding.sentence_transformer import SentenceTransformerEmbedder
-from localrag.embedding.spec import SHIPPED, ModelSpec, folder_name, is_shipped
+from localrag.embedding.spec import SHIPPED, ModelSpec, is_shipped
 from localrag.errors import ModelError
+from localrag.modelfiles.files import model_folders, named_folder
 from localrag.protocols import Embedder
 
 __all__ = ["SHIPPED", "ModelSpec", "create_embedder", "find_model", "list_models"]
@@ -38,7 +39,7 @@ def create_embedder(name: str, *, models_dir: Path, threads: int | None = None, 
 def list_models(models_dir: Path) -> list[ModelSpec]:
     """All models that can be used, the shipped one first, then by name; folders that cannot are left out."""
     found = [SHIPPED]
-    for folder in sorted(_folders(models_dir)):
+    for folder in sorted(model_folders(models_dir)):
         try:
             found.append(read_folder(folder, folder.name.replace("--", "/")))
         except ModelError:
@@ -55,18 +56,10 @@ def find_model(name: str, models_dir: Path) -> ModelSpec:
     """
     if is_shipped(name):
         return SHIPPED
-    folder = models_dir / folder_name(name)
-    # A name with `..` or a root in it would leave the models folder.
-    if folder.parent == models_dir and folder.is_dir():
+    if folder := named_folder(models_dir, name):
         return read_folder(folder, name)
     here = ", ".join(spec.name for spec in list_models(models_dir))
     raise ModelError(
         f"The embedding model {name!r} is not here; there is: {here}.",
         hint=f"Run `localrag models pull {name}`, or set LOCALRAG_EMBEDDING_MODEL to one of `localrag models list`.",
     )
-
-
-def _folders(models_dir: Path) -> list[Path]:
-    if not models_dir.is_dir():
-        return []
-    return [path for path in models_dir.iterdir() if path.is_dir() and not path.name.startswith(".")]

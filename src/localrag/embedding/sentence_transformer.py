@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from localrag.embedding.spec import ModelSpec, verify
+from localrag.embedding.spec import ModelSpec
 from localrag.embedding.tokenizer import FileTokenizer
 from localrag.errors import ModelError
+from localrag.modelfiles.files import verify
 from localrag.protocols import Vectors
 from localrag.types import EmbeddingModel
 

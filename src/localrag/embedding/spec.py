@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import mmap
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from localrag.errors import ModelError
+from localrag.modelfiles.files import Runtime
 from localrag.types import EmbeddingModel
 
 Pooling: TypeAlias = Literal["cls", "mean"]
-Runtime: TypeAlias = Literal["onnx", "torch"]
 
 DEFAULT_MODEL = "bge-small-en-v1.5"
 
@@ -50,6 +47,13 @@ class ModelSpec:
         return self.folder / "tokenizer.json"
 
     @property
+    def mend(self) -> str:
+        """What to do about files that are damaged."""
+        if self.folder == SHIPPED.folder:
+            return "Reinstall localrag, or restore the file from the repository."
+        return f"Fetch it again with `localrag models pull {self.name}`."
+
+    @property
     def identity(self) -> EmbeddingModel:
         """What an index remembers of the model that made its vectors."""
         sums = [self.files[name] for name in sorted(self.files) if _is_weights(name, self.model_file)]
@@ -83,53 +87,6 @@ _SHIPPED_NAMES = (DEFAULT_MODEL, f"BAAI/{DEFAULT_MODEL}")
 def is_shipped(name: str) -> bool:
     """True for the names of the model that comes with the package."""
     return name.lower() in {shipped.lower() for shipped in _SHIPPED_NAMES}
-
-
-def folder_name(name: str) -> str:
-    """The model's folder below the models folder: `OWNER/MODEL` is kept in `OWNER--MODEL`."""
-    return name.replace("/", "--")
-
-
-def verify(spec: ModelSpec) -> None:
-    """Returns when every file of the model is the one that was pinned; hashing 34 MB takes some 30 ms.
-
-    Raises:
-        ModelError: a file is missing or has other bytes.
-    """
-    for name, expected in spec.files.items():
-        found = sha256_of(spec.folder / name)
-        if found != expected:
-            raise ModelError(
-                f"The file {name} of the model {spec.name} is damaged or was changed: "
-                f"expected SHA-256 {expected[:12]}…, found {found[:12]}….",
-                hint=_mend(spec),
-            )
-
-
-def sha256_of(path: Path) -> str:
-    """SHA-256 of the file's bytes in hexadecimal.
-
-    Raises:
-        ModelError: the file cannot be read.
-    """
-    try:
-        with path.open("rb") as file:
-            if not os.fstat(file.fileno()).st_size:  # nothing to map
-                return hashlib.sha256().hexdigest()
-            # In one piece, so that Python's lock is given up once; piecewise, every piece waits for other threads.
-            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-                return hashlib.sha256(content).hexdigest()
-    except OSError as error:
-        raise ModelError(
-            f"The model file {path} cannot be read: {error.strerror or error}.",
-            hint="Fetch the model again with `localrag models pull NAME`, or reinstall localrag.",
-        ) from error
-
-
-def _mend(spec: ModelSpec) -> str:
-    if spec.folder == SHIPPED.folder:
-        return "Reinstall localrag, or restore the file from the repository."
-    return f"Fetch it again with `localrag models pull {spec.name}`."
 
 
 def _is_weights(name: str, model_file: str) -> bool:

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import logging
-import re
 import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from localrag.errors import ModelError
+from localrag.modelfiles.runtime import encodable, load_tokenizer
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer as _Tokenizer
 
 logger = logging.getLogger(__name__)
-
-# A lone surrogate (half an emoji out of broken UTF-16) cannot be encoded; one character for one keeps the offsets.
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class FileTokenizer:
@@ -53,18 +49,16 @@ class FileTokenizer:
 
     def count(self, text: str) -> int:
         """Tokens in the text, special tokens not included."""
-        return len(self._tokenizer().encode(_encodable(text), add_special_tokens=False).ids)
+        return len(self._tokenizer().encode(encodable(text), add_special_tokens=False).ids)
 
     def offsets(self, text: str) -> Sequence[tuple[int, int]]:
         """Half-open character offsets of every token, in order, special tokens not included."""
-        offsets: Sequence[tuple[int, int]] = (
-            self._tokenizer().encode(_encodable(text), add_special_tokens=False).offsets
-        )
+        offsets: Sequence[tuple[int, int]] = self._tokenizer().encode(encodable(text), add_special_tokens=False).offsets
         return offsets
 
     def input_ids(self, text: str) -> list[int]:
         """Token ids as the model takes them: special tokens added, cut at the model's limit."""
-        ids: list[int] = self._tokenizer().encode(_encodable(text)).ids
+        ids: list[int] = self._tokenizer().encode(encodable(text)).ids
         if len(ids) <= self._model_tokens:
             return ids
         logger.debug("a text of %d tokens is cut at the model's %d", len(ids), self._model_tokens)
@@ -77,25 +71,5 @@ class FileTokenizer:
         if self._loaded is None:
             with self._lock:
                 if self._loaded is None:
-                    self._loaded = _load(self._path)
+                    self._loaded = load_tokenizer(self._path)
         return self._loaded
-
-
-def _load(path: Path) -> _Tokenizer:
-    from tokenizers import Tokenizer  # deferred: `localrag --help` does not need it
-
-    try:
-        tokenizer = Tokenizer.from_file(str(path))
-    except Exception as error:
-        raise ModelError(
-            f"The tokenizer {path.name} in {path.parent} cannot be read: {error}.",
-            hint="Fetch the model again with `localrag models pull NAME`, or reinstall localrag.",
-        ) from error
-    # A tokenizer.json may carry its own cut and padding; both would falsify counts.
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    return tokenizer
-
-
-def _encodable(text: str) -> str:
-    return _LONE_SURROGATE.sub("\ufffd", text)

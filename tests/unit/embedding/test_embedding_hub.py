@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
-from localrag.embedding.hub import HuggingFaceHub, pull_model
+from localrag.embedding.hub import pull_model
 from localrag.embedding.spec import SHIPPED
 from localrag.errors import ModelError
+from localrag.modelfiles.hub import HuggingFaceHub
 
 
 class RepositoryNotFoundError(Exception):

@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from localrag.embedding.folder import MANIFEST, read_folder
-from localrag.embedding.hub import LocalFolder, Snapshot, choose_source, pull_model
+from localrag.embedding.folder import read_folder
+from localrag.embedding.hub import pull_model
 from localrag.embedding.onnx import OnnxEmbedder
 from localrag.embedding.registry import create_embedder, find_model, list_models
 from localrag.embedding.sentence_transformer import SentenceTransformerEmbedder
-from localrag.embedding.spec import SHIPPED, sha256_of, verify
+from localrag.embedding.spec import SHIPPED
 from localrag.errors import ModelError
+from localrag.modelfiles.files import MANIFEST, sha256_of, verify
+from localrag.modelfiles.hub import LocalFolder, Snapshot, choose_source
 
 CONFIG = {"hidden_size": 384, "max_position_embeddings": 512, "model_type": "bert"}
 

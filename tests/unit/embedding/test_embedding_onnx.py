@@ -12,9 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from localrag.embedding.onnx import OnnxEmbedder, physical_cores
-from localrag.embedding.spec import SHIPPED, sha256_of
+from localrag.embedding.onnx import OnnxEmbedder
+from localrag.embedding.spec import SHIPPED
 from localrag.errors import ModelError
+from localrag.modelfiles.files import sha256_of
+from localrag.modelfiles.runtime import physical_cores
 
 TEXTS = [
     "The contract may be ended with three months' notice.",
