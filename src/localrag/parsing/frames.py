@@ -40,8 +40,44 @@ def read_json(stream: IO[bytes], limit: int) -> dict[str, Any] | None:
         ProtocolError: it is no JSON object.
     """
     payload = _read(stream, JSON, limit)
+    return None if payload is None else _message(payload)
+
+
+def read_raw(stream: IO[bytes], limit: int) -> bytes:
+    """The bytes of the next frame, which must be a raw one."""
+    payload = _read(stream, RAW, limit)
     if payload is None:
-        return None
+        raise ProtocolError("the stream ended before a frame")
+    return payload
+
+
+class Decoder:
+    """Messages out of bytes that come in pieces, for who cannot wait at one stream."""
+
+    def __init__(self, limit: int) -> None:
+        """A decoder of JSON frames of at most `limit` bytes."""
+        self._limit = limit
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes) -> list[dict[str, Any]]:
+        """The messages that the bytes complete.
+
+        Raises:
+            FrameTooLarge, ProtocolError: as `read_json` does.
+        """
+        self._buffer += data
+        messages = []
+        while len(self._buffer) >= _HEADER.size:
+            size = _size(bytes(self._buffer[: _HEADER.size]), JSON, self._limit)
+            end = _HEADER.size + size
+            if len(self._buffer) < end:
+                break
+            messages.append(_message(bytes(self._buffer[_HEADER.size : end])))
+            del self._buffer[:end]
+        return messages
+
+
+def _message(payload: bytes) -> dict[str, Any]:
     try:
         value = json.loads(payload.decode("utf-8", errors="surrogatepass"))
     except ValueError as error:
@@ -51,12 +87,13 @@ def read_json(stream: IO[bytes], limit: int) -> dict[str, Any] | None:
     return value
 
 
-def read_raw(stream: IO[bytes], limit: int) -> bytes:
-    """The bytes of the next frame, which must be a raw one."""
-    payload = _read(stream, RAW, limit)
-    if payload is None:
-        raise ProtocolError("the stream ended before a frame")
-    return payload
+def _size(header: bytes, kind: bytes, limit: int) -> int:
+    found, size = _HEADER.unpack(header)
+    if found != kind:
+        raise ProtocolError(f"a frame of kind {found!r} came in place of {kind!r}")
+    if size > limit:
+        raise FrameTooLarge(f"a frame of {size:,} bytes is over the limit of {limit:,}")
+    return int(size)
 
 
 def _write(stream: IO[bytes], kind: bytes, payload: bytes) -> None:
@@ -71,11 +108,7 @@ def _read(stream: IO[bytes], kind: bytes, limit: int) -> bytes | None:
         return None
     if len(header) < _HEADER.size:
         raise ProtocolError("the stream ended within a frame")
-    found, size = _HEADER.unpack(header)
-    if found != kind:
-        raise ProtocolError(f"a frame of kind {found!r} came in place of {kind!r}")
-    if size > limit:
-        raise FrameTooLarge(f"a frame of {size:,} bytes is over the limit of {limit:,}")
+    size = _size(header, kind, limit)
     payload = stream.read(size)
     if len(payload) < size:
         raise ProtocolError("the stream ended within a frame")

@@ -6,11 +6,13 @@ replaced after so many files or when they keep too much memory, and replaced at 
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
 import weakref
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -58,7 +60,8 @@ class IsolatedParser:
         """
         if workers < 1:
             raise ValueError(f"workers must be at least 1, got {workers}")
-        self._limits = limits if limits is not None else Limits()
+        limits = limits if limits is not None else Limits()
+        self._limits = replace(limits, processors=limits.processors or max(1, _processors() // workers))
         self._recycle_after = recycle_after
         self._niceness = niceness
         self._extra_readers = {ending: str(Path(file).resolve()) for ending, file in (extra_readers or {}).items()}
@@ -150,6 +153,11 @@ class IsolatedParser:
             with self._lock:
                 self._running.discard(child)
             child.end()
+
+
+def _processors() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _checked(reply: dict[str, Any], name: str) -> dict[str, Any]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from localrag.errors import DocumentError, EmptyDocument, EncryptedDocument, NeedsOcr, UnreadableDocument
+from localrag.parsing.crew import CrewFailed
 from localrag.parsing.malformed import unreadable
 from localrag.parsing.ocr import advice
-from localrag.parsing.pdf_grid import with_ruled_tables
-from localrag.parsing.pdf_lines import PageText, clean, mupdf, read_page
-from localrag.parsing.pdf_markdown import markdowns, outline_key, read_style
-from localrag.parsing.pdf_running import drop_running_lines
+from localrag.parsing.pdf_crew import read_side_by_side
+from localrag.parsing.pdf_lines import clean, mupdf
+from localrag.parsing.pdf_markdown import outline_key
+from localrag.parsing.pdf_part import Part, PdfText
+from localrag.parsing.pdf_running import find_running
 from localrag.parsing.pdf_scans import ScannedPages, read_scanned_pages
 from localrag.parsing.scans import named
 from localrag.parsing.source import Source
@@ -21,7 +24,6 @@ from localrag.types import Page, ParsedDocument
 MEDIA_TYPE = "application/pdf"
 # A file that has come so far is long and does not hang: it is given the time limit once more.
 _PAGES_A_GRANT = 250
-_UNDECODED = re.compile("[\ufffd\ue000-\uf8ff]")
 
 
 def read(source: Source) -> ParsedDocument:
@@ -34,9 +36,13 @@ def read(source: Source) -> ParsedDocument:
         EmptyDocument: no page shows anything.
     """
     with unreadable(source, "PDF"):
-        document = _open(source)
-        with document:
-            return _read(document, source)
+        on_page = _granting(source)
+        with suppress(CrewFailed), _open(source) as document:
+            text = read_side_by_side(document, partial(_outline, document), source, on_page)
+            return _document(document, text or _read_alone(document, source, on_page), source)
+        source.more_time(source.limits.timeout_s)  # what was spent on reading it side by side
+        with _open(source) as document:  # anew: it may have been repaired meanwhile
+            return _document(document, _read_alone(document, source, on_page), source)
 
 
 def _open(source: Source) -> Any:
@@ -58,49 +64,48 @@ def _open(source: Source) -> Any:
     return document
 
 
-def _read(document: Any, source: Source) -> ParsedDocument:
-    pages: list[PageText] = []
-    undecoded: list[int] = []
-    for index, page in enumerate(document):
-        if index and index % _PAGES_A_GRANT == 0:
+def _granting(source: Source) -> Callable[[], None]:
+    """To be called after each page: a long file that goes on being read gets more time."""
+    done = 0
+
+    def on_page() -> None:
+        nonlocal done
+        done += 1
+        if done % _PAGES_A_GRANT == 0:
             source.more_time(source.limits.timeout_s)
-        text = read_page(page)
-        text.pieces = with_ruled_tables(text.pieces, text.rules)
-        if _is_undecoded(text):
-            undecoded.append(index + 1)
-        pages.append(text)
-    scans = read_scanned_pages(document, pages, undecoded, source)
-    undecoded = [number for number in undecoded if number in scans.without]
+
+    return on_page
+
+
+def _read_alone(document: Any, source: Source, on_page: Callable[[], None]) -> PdfText:
+    part = Part(0, document.page_count)
+    facts = part.read(document, on_page)
+    scans = read_scanned_pages(document, facts, source)
+    census = part.census(find_running(part.margins(scans.read, scans.body)))
+    return PdfText(facts, scans, list(part.markdowns(census.style(_outline(document)))))
+
+
+def _outline(document: Any) -> dict[str, int]:
+    return {outline_key(title): level for level, title, *_ in document.get_toc() if outline_key(title)}
+
+
+def _document(document: Any, text: PdfText, source: Source) -> ParsedDocument:
     attached, warnings = _attachments(document, source)
-    if not any(page.pieces or page.asides for page in pages) and not attached:
-        raise _without_text(source, scans, len(pages), repaired=document.is_repaired)
+    if not text.has_any and not attached:
+        raise _without_text(source, text.scans, len(text.facts), repaired=document.is_repaired)
     if document.is_repaired:
         warnings.append("The file is damaged and was repaired: parts of it may be missing.")
-    warnings += scans.warnings
-    if undecoded:
+    warnings += text.scans.warnings
+    if undecoded := text.undecoded:
         verb = "holds" if len(undecoded) == 1 else "hold"
         warnings.append(f"{named(undecoded)} {verb} text whose characters the file does not name: not searchable.")
-    markdowns = _markdowns(pages, document)
-    own = tuple(Page(ordinal=i, number=i, markdown=text) for i, text in enumerate(markdowns, 1))
+    own = tuple(Page(ordinal=i, number=i, markdown=markdown) for i, markdown in enumerate(text.markdowns, 1))
     return ParsedDocument(
         media_type=MEDIA_TYPE,
         pages=own + _after(attached, len(own)),
         title=clean(str((document.metadata or {}).get("title") or "")).strip() or None,
         warnings=tuple(warnings),
     )
-
-
-def _markdowns(pages: Sequence[PageText], document: Any) -> list[str]:
-    outline = {outline_key(title): level for level, title, *_ in document.get_toc() if outline_key(title)}
-    drop_running_lines(pages)
-    style = read_style(pages, outline)
-    return list(markdowns(pages, style))
-
-
-def _is_undecoded(page: PageText) -> bool:
-    """Whether most of the text is code points without meaning: the fonts lack a table of characters."""
-    text = "".join(piece.text for piece in page.pieces)
-    return len(text) >= 20 and len(_UNDECODED.findall(text)) > 0.5 * len(text)
 
 
 def _without_text(source: Source, scans: ScannedPages, count: int, *, repaired: bool) -> DocumentError:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import TypeAlias
 
 from localrag.parsing.pdf_cells import build_table
 from localrag.parsing.pdf_columns import regions
@@ -30,6 +31,9 @@ _MAX_ITALIC = 80  # the same for lines in italics, which are more often emphasis
 _MAX_LEVELS = 4  # of headings told apart by size; bold ones come below them
 
 
+Block: TypeAlias = str | Table
+
+
 @dataclass(slots=True)
 class Style:
     """What the document as a whole tells: its body size, the sizes above it as heading levels, its words."""
@@ -50,27 +54,52 @@ class _Paragraph:
         return self.lines[-1]
 
 
-def read_style(pages: Sequence[PageText], outline: Mapping[str, int]) -> Style:
-    """The document's style; `outline` maps a bookmark's key (`outline_key`) to its level."""
-    sizes: Counter[float] = Counter()
-    bold = total = 0
-    words: set[str] = set()
-    heads: Counter[float] = Counter()
-    for page in pages:
+@dataclass(slots=True)
+class Census:
+    """What pages tell of the document's style: characters by size, in all and in bold, lines by size, words."""
+
+    sizes: Counter[float] = field(default_factory=Counter)
+    total: int = 0
+    bold: int = 0
+    heads: Counter[float] = field(default_factory=Counter)
+    words: set[str] = field(default_factory=set)
+
+    def add(self, page: PageText) -> None:
+        """Counts one page in."""
         for piece in page.pieces:
             size, count = _rounded(piece.size), len(piece.text)
-            sizes[size] += count
-            total += count
-            bold += count if piece.bold else 0
-            heads[size] += bool(_LETTER.search(piece.text))
-            words.update(word.strip(".,;:()[]\"'“”’").lower() for word in piece.text.split()[:-1])
-    body = sizes.most_common(1)[0][0] if sizes else 10.0
-    larger = sorted((size for size in heads if size >= 1.15 * body and heads[size]), reverse=True)
-    levels: dict[float, int] = {}
-    for size in larger:
-        levels[size] = min(len(set(levels.values())) + 1, _MAX_LEVELS)
-    level = max(levels.values(), default=0) + 1
-    return Style(body, levels, level if bold <= 0.4 * total else None, words, outline)
+            self.sizes[size] += count
+            self.total += count
+            self.bold += count if piece.bold else 0
+            self.heads[size] += bool(_LETTER.search(piece.text))
+            self.words.update(word.strip(".,;:()[]\"'“”’").lower() for word in piece.text.split()[:-1])
+
+    def add_all(self, later: Census) -> None:
+        """Counts in what the pages after these ones tell."""
+        self.sizes.update(later.sizes)
+        self.heads.update(later.heads)
+        self.total += later.total
+        self.bold += later.bold
+        self.words |= later.words
+
+    def style(self, outline: Mapping[str, int]) -> Style:
+        """The document's style; `outline` maps a bookmark's key (`outline_key`) to its level."""
+        # The first of two sizes that are as frequent: both ways to count meet them in the order of the pages.
+        body = self.sizes.most_common(1)[0][0] if self.sizes else 10.0
+        larger = sorted((size for size in self.heads if size >= 1.15 * body and self.heads[size]), reverse=True)
+        levels: dict[float, int] = {}
+        for size in larger:
+            levels[size] = min(len(set(levels.values())) + 1, _MAX_LEVELS)
+        level = max(levels.values(), default=0) + 1
+        return Style(body, levels, level if self.bold <= 0.4 * self.total else None, self.words, outline)
+
+
+def read_style(pages: Iterable[PageText], outline: Mapping[str, int]) -> Style:
+    """The document's style; `outline` maps a bookmark's key (`outline_key`) to its level."""
+    census = Census()
+    for page in pages:
+        census.add(page)
+    return census.style(outline)
 
 
 def outline_key(title: str) -> str:
@@ -82,16 +111,30 @@ def markdowns(pages: Iterable[PageText], style: Style) -> Iterator[str]:
     """Each page as Markdown; empty when it holds no text."""
     above: Table | None = None  # the table that the page before ended with
     for page in pages:
-        blocks = [
-            block
-            for region in regions(page.pieces, rtl=page.rtl)
-            for block in _region_blocks(page, rows_of(region, rtl=page.rtl), style)
-            if block
-        ]
-        if above and blocks and isinstance(blocks[0], Table):
-            continue_table(blocks[0], above)
-        above = blocks[-1] if blocks and isinstance(blocks[-1], Table) else None
-        yield _page_markdown(blocks, page.asides, style)
+        blocks = page_blocks(page, style)
+        above = continue_blocks(blocks, above)
+        yield blocks_markdown(blocks, page.asides, style)
+
+
+def page_blocks(page: PageText, style: Style) -> list[Block]:
+    """The page's paragraphs, headings and tables in reading order, each page for itself."""
+    return [
+        block
+        for region in regions(page.pieces, rtl=page.rtl)
+        for block in _region_blocks(page, rows_of(region, rtl=page.rtl), style)
+        if block
+    ]
+
+
+def continue_blocks(blocks: Sequence[Block], above: Table | None) -> Table | None:
+    """Continues the table that the page before ended with, if this page begins with its rest.
+
+    Returns:
+        The table that this page ends with, for the next page.
+    """
+    if above and blocks and isinstance(blocks[0], Table):
+        continue_table(blocks[0], above)
+    return blocks[-1] if blocks and isinstance(blocks[-1], Table) else None
 
 
 def page_markdown(page: PageText, style: Style) -> str:
@@ -99,7 +142,8 @@ def page_markdown(page: PageText, style: Style) -> str:
     return next(markdowns([page], style))
 
 
-def _page_markdown(blocks: Sequence[str | Table], asides: Sequence[str], style: Style) -> str:
+def blocks_markdown(blocks: Sequence[Block], asides: Sequence[str], style: Style) -> str:
+    """The page's blocks as Markdown, and what stands aside after them."""
     texts: list[str] = []
     for block in blocks:
         texts += [block.caption, _table_markdown(block, style.words)] if isinstance(block, Table) else [block]
@@ -111,8 +155,8 @@ def _rounded(size: float) -> float:
     return round(size * 2) / 2
 
 
-def _region_blocks(page: PageText, rows: Sequence[Row], style: Style) -> list[str | Table]:
-    blocks: list[str | Table] = []
+def _region_blocks(page: PageText, rows: Sequence[Row], style: Style) -> list[Block]:
+    blocks: list[Block] = []
     done = 0
     for start, end in _all_tables(rows):
         table = rows[start].pieces[0].table or build_table(rows[start:end], page.rules, rtl=page.rtl)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
-from localrag.parsing.pdf_lines import PageText, Piece
+from localrag.parsing.pdf_lines import PageText
 
 _MARGIN = 0.12  # of the page's height, at the top and at the bottom
 _MAX_NUMBER = 16  # characters of `Page 117 of 204`
@@ -24,60 +25,98 @@ _PAGE_ONLY = re.compile(r"(?:page |p\. ?|[-–—(] ?)?#(?: ?[-–—)]|(?: of| 
 _Key = tuple[str, int]
 
 
+@dataclass(frozen=True, slots=True)
+class MarginLine:
+    """A line that may be a running one. `place`: its index in the pieces of its page; `text` is as it stands there."""
+
+    place: int
+    text: str
+    baseline: float
+    y0: float
+
+
+@dataclass(frozen=True, slots=True)
+class Margins:
+    """Upper and lower edge of a page, and the lines near them."""
+
+    y0: float
+    y1: float
+    lines: tuple[MarginLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """What is to be taken out of a page, by place: `gone` for good, `aside` to be put after the page's text."""
+
+    gone: tuple[int, ...] = ()
+    aside: tuple[int, ...] = ()
+
+
 def drop_running_lines(pages: Sequence[PageText]) -> None:
     """Removes running lines from the pages' pieces, in place."""
+    for page, running in zip(pages, find_running([margins_of(page) for page in pages]), strict=True):
+        take_out(page, running)
+
+
+def find_running(pages: Sequence[Margins]) -> list[Running]:
+    """What runs, page by page, by the margins of all pages of the document."""
     if len(pages) < _MIN_PAGES:
-        return
-    margins = [_margin_pieces(page) for page in pages]
-    own = _page_numbers(margins)
-    keys = [
-        [_key(piece, page, own[index]) for piece in margin]
-        for index, (page, margin) in enumerate(zip(pages, margins, strict=True))
-    ]
+        return [Running()] * len(pages)
+    own = _page_numbers(pages)
+    keys = [[_key(line, page, own[index]) for line in page.lines] for index, page in enumerate(pages)]
     seen: dict[_Key, list[int]] = defaultdict(list)
     for index, page_keys in enumerate(keys):
         for key in dict.fromkeys(page_keys):
             seen[key].append(index)
     enough = max(_MIN_PAGES, _MIN_SHARE * len(pages))
-    for index, (page, margin) in enumerate(zip(pages, margins, strict=True)):
-        repeated = [(p, k) for p, k in zip(margin, keys[index], strict=True) if len(seen[k]) >= enough]
-        _take_out(page, repeated, {key for _, key in repeated if seen[key][0] == index})
+    result = []
+    for index, page in enumerate(pages):
+        repeated = [(line, k) for line, k in zip(page.lines, keys[index], strict=True) if len(seen[k]) >= enough]
+        result.append(_running(page, repeated, {key for _, key in repeated if seen[key][0] == index}))
+    return result
 
 
-def _take_out(page: PageText, repeated: Sequence[tuple[Piece, _Key]], new: Collection[_Key]) -> None:
-    """Removes repeated pieces; new ones stay, but those at the foot are put after the text they would cut."""
-    gone = set()
-    for piece, key in repeated:
+def take_out(page: PageText, running: Running) -> None:
+    """Removes what runs from the page's pieces, in place."""
+    page.asides += [page.pieces[place].text for place in running.aside]
+    if gone := {*running.gone, *running.aside}:
+        page.pieces = [piece for place, piece in enumerate(page.pieces) if place not in gone]
+
+
+def _running(page: Margins, repeated: Sequence[tuple[MarginLine, _Key]], new: Collection[_Key]) -> Running:
+    """Repeated lines; new ones stay, but those at the foot are put after the text they would cut."""
+    gone, aside = [], []
+    for line, key in repeated:
         if _PAGE_ONLY.fullmatch(key[0]) or key not in new:
-            gone.add(id(piece))
-        elif piece.y0 > (page.y0 + page.y1) / 2:
-            gone.add(id(piece))
-            page.asides.append(piece.text)
-    if gone:
-        page.pieces = [piece for piece in page.pieces if id(piece) not in gone]
+            gone.append(line.place)
+        elif line.y0 > (page.y0 + page.y1) / 2:
+            aside.append(line.place)
+    return Running(tuple(gone), tuple(aside))
 
 
-def _margin_pieces(page: PageText) -> list[Piece]:
-    """Pieces in the page's margins, and a number in its first or last line wherever that stands."""
+def margins_of(page: PageText) -> Margins:
+    """The lines in the page's margins, and a number in its first or last line wherever that stands."""
     depth = _MARGIN * (page.y1 - page.y0)
-    texts = [piece for piece in page.pieces if piece.table is None]
+    texts = [(place, piece) for place, piece in enumerate(page.pieces) if piece.table is None]
     if not texts:
-        return []
-    first, last = min(piece.baseline for piece in texts) + 2, max(piece.baseline for piece in texts) - 2
-    return [
-        piece
-        for piece in texts
+        return Margins(page.y0, page.y1, ())
+    first = min(piece.baseline for _, piece in texts) + 2
+    last = max(piece.baseline for _, piece in texts) - 2
+    lines = tuple(
+        MarginLine(place, piece.text, piece.baseline, piece.y0)
+        for place, piece in texts
         if piece.y1 <= page.y0 + depth
         or piece.y0 >= page.y1 - depth
         or (not first < piece.baseline < last and len(piece.text) <= _MAX_NUMBER and _INTEGER.search(piece.text))
-    ]
+    )
+    return Margins(page.y0, page.y1, lines)
 
 
-def _page_numbers(margins: Sequence[Sequence[Piece]]) -> list[set[int]]:
+def _page_numbers(pages: Sequence[Margins]) -> list[set[int]]:
     """For each page, the numbers in its margins that count pages: the pages around it go on counting."""
     offsets = [
-        {int(match) - index for piece in margin for match in _INTEGER.findall(piece.text)}
-        for index, margin in enumerate(margins)
+        {int(match) - index for line in page.lines for match in _INTEGER.findall(line.text)}
+        for index, page in enumerate(pages)
     ]
     result = []
     for index, here in enumerate(offsets):
@@ -88,13 +127,13 @@ def _page_numbers(margins: Sequence[Sequence[Piece]]) -> list[set[int]]:
     return result
 
 
-def _key(piece: Piece, page: PageText, own: Collection[int]) -> _Key:
+def _key(line: MarginLine, page: Margins, own: Collection[int]) -> _Key:
     """What makes two lines the same: their words, with the page's own numbers as `#`, and their height."""
-    text = " ".join(piece.text.split())
+    text = " ".join(line.text.split())
     if own:
         text = _INTEGER.sub(lambda match: "#" if int(match.group()) in own else match.group(), text)
     if _PAGE_ONLY.fullmatch(text):
         return text, 0  # a page number may follow the last line of a short page
     half = (page.y0 + page.y1) / 2
-    height = piece.baseline - (page.y0 if piece.baseline < half else page.y1)
+    height = line.baseline - (page.y0 if line.baseline < half else page.y1)
     return text, round(height / 4)

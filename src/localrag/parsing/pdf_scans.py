@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from localrag.parsing.ocr_layout import page_text
+from localrag.parsing.ocr_page import OcrPage
 from localrag.parsing.pdf_lines import PageText, mupdf
 from localrag.parsing.scans import Scans, count_warning, late_warning, named, read_scans
 from localrag.parsing.source import Source
@@ -14,6 +15,7 @@ from localrag.parsing.source import Source
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+_UNDECODED = re.compile("[\ufffd\ue000-\uf8ff]")
 _DPI = 200  # small print of 6 points has letters of 8 pixels then, the least that is read well
 _MAX_PIXELS = 16_000_000  # a poster; 11 x 17 inches at 200 dpi have 7,500,000
 # A scan with a stamped number, a fax line or a signature on it: some text, most of the page a picture.
@@ -23,33 +25,59 @@ _STROKES = 30  # drawn paths of a page whose letters are outlines; a frame and s
 
 
 @dataclass(frozen=True, slots=True)
+class PageFacts:
+    """What a page tells of whether it is to be recognised. size: of its usual type. wanted: OCR is to read it.
+
+    has_pieces, has_text: lines in reading direction, or any text at all. undecoded: its characters have no meaning.
+    """
+
+    characters: int
+    size: float
+    has_pieces: bool
+    has_text: bool
+    undecoded: bool
+    wanted: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ScannedPages:
-    """What is left to say of the pages that are pictures.
+    """What came of the pages that are pictures.
 
     without: numbers of those that still have no text. problem: why none could be read, as a sentence, if so.
+    read: by number, what stands in the place of a page's own text, to be set in `body` points.
     """
 
     without: list[int] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     problem: str = ""
+    read: Mapping[int, OcrPage] = field(default_factory=dict)
+    body: float = 10.0
 
 
-def read_scanned_pages(document: Any, pages: list[PageText], undecoded: Sequence[int], source: Source) -> ScannedPages:
-    """Puts what OCR reads in the place of what the pages hold, where they hold too little.
+def facts_of(page: Any, text: PageText) -> PageFacts:
+    """The facts of a page of MuPDF and what was read on it."""
+    undecoded = _is_undecoded(text)
+    return PageFacts(
+        characters=_characters(text),
+        size=text.size,
+        has_pieces=bool(text.pieces),
+        has_text=bool(text.pieces or text.asides),
+        undecoded=undecoded,
+        wanted=undecoded or _is_scan(page, text),
+    )
 
-    Args:
-        undecoded: numbers of pages whose text has no meaning.
-    """
-    wanted = [i for i, page in enumerate(pages, 1) if i in undecoded or _is_scan(document[i - 1], page)]
+
+def read_scanned_pages(document: Any, facts: Sequence[PageFacts], source: Source) -> ScannedPages:
+    """What OCR reads on the pages that hold too little, where it is more than they hold."""
+    wanted = [i for i, page in enumerate(facts, 1) if page.wanted]
     if not wanted:
         return ScannedPages()
     scans = read_scans(source, wanted, lambda number: page_picture(document[number - 1]))
-    taken = [number for number, read in scans.read.items() if _is_better(read.characters, number, pages, undecoded)]
-    body = next((page.size for i, page in enumerate(pages, 1) if page.pieces and i not in taken), 10.0)
-    for number in taken:
-        pages[number - 1] = page_text(scans.read[number], body)
-    without = [i for i in wanted if i not in taken and (i in undecoded or not _characters(pages[i - 1]))]
-    return ScannedPages(without, _warnings(scans, taken, without, len(pages)), scans.problem)
+    taken = {number: read for number, read in scans.read.items() if _is_better(read.characters, facts[number - 1])}
+    body = next((page.size for i, page in enumerate(facts, 1) if page.has_pieces and i not in taken), 10.0)
+    without = [i for i in wanted if i not in taken and (facts[i - 1].undecoded or not facts[i - 1].characters)]
+    warnings = _warnings(scans, list(taken), without, len(facts))
+    return ScannedPages(without, warnings, scans.problem, taken, body)
 
 
 def page_picture(page: Any) -> Image:
@@ -78,10 +106,14 @@ def _is_scan(page: Any, text: PageText) -> bool:
     return bool(covered >= _COVERED * abs(page.rect))
 
 
-def _is_better(characters: int, number: int, pages: Sequence[PageText], undecoded: Sequence[int]) -> bool:
-    if number in undecoded:
-        return characters > 0
-    return characters > _MORE * _characters(pages[number - 1])
+def _is_undecoded(page: PageText) -> bool:
+    """Whether most of the text is code points without meaning: the fonts lack a table of characters."""
+    text = "".join(piece.text for piece in page.pieces)
+    return len(text) >= 20 and len(_UNDECODED.findall(text)) > 0.5 * len(text)
+
+
+def _is_better(characters: int, page: PageFacts) -> bool:
+    return characters > (0 if page.undecoded else _MORE * page.characters)
 
 
 def _warnings(scans: Scans, taken: Sequence[int], without: Sequence[int], total: int) -> list[str]:

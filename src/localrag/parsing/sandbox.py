@@ -13,6 +13,7 @@ import math
 import os
 import select
 import shutil
+import signal
 import sys
 import threading
 from pathlib import Path
@@ -23,8 +24,10 @@ from localrag.parsing.source import Limits
 OUT_OF_MEMORY = 77
 
 _CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000
+_PR_SET_PDEATHSIG = 1
 _HARMLESS_SOCKET_EVENTS = frozenset({"socket.gethostname"})
-_MEMORY_MAP = Path("/proc/self/statm")
+# Where Linux says how much memory this process has.
+MEMORY_MAP = Path("/proc/self/statm")
 
 
 def enter(limits: Limits, niceness: int) -> dict[str, bool]:
@@ -75,6 +78,24 @@ def end_with_parent(requests_fd: int, folder: Path) -> None:
     threading.Thread(target=wait_for_hang_up, daemon=True).start()
 
 
+def enter_copy(maker: int, memory_mb: int) -> None:
+    """Ties a forked copy (Linux) to the life of the process it was made of, and lowers its memory limit for good.
+
+    All other limits and prohibitions were inherited; processor time is counted anew.
+    """
+    import resource  # does not exist on Windows
+
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != maker:  # it died before it could be asked to take us along
+        os._exit(1)
+    _lower(resource.RLIMIT_AS, _address_space() + memory_mb * 1024 * 1024)
+
+
+def _address_space() -> int:
+    """Bytes of address space in use, where MEMORY_MAP exists."""
+    return int(MEMORY_MAP.read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+
+
 def _limit_resources(limits: Limits) -> bool:
     if sys.platform == "win32":
         return False
@@ -82,10 +103,9 @@ def _limit_resources(limits: Limits) -> bool:
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _lower(resource.RLIMIT_FSIZE, limits.inflated_bytes)
-    if not _MEMORY_MAP.exists():
+    if not MEMORY_MAP.exists():
         return False
-    idle = int(_MEMORY_MAP.read_text().split()[0]) * resource.getpagesize()
-    _lower(resource.RLIMIT_AS, idle + limits.memory_mb * 1024 * 1024)
+    _lower(resource.RLIMIT_AS, _address_space() + limits.memory_mb * 1024 * 1024)
     return True
 
 

@@ -17,11 +17,13 @@ class Limits:
     memory_mb: address space of the child beyond what it needs idle.
     output_chars: Markdown that one file may produce; a table of a million rows has some 90 million.
     ratio, ratio_floor_bytes: inflated over compressed size, judged once more than the floor was inflated.
+    processors: how many may work on one file at a time; 0: those that the parser has for each file.
     depth: containers inside containers. members: files in one archive, all levels together.
     """
 
     timeout_s: float = 120.0
     memory_mb: int = 2048
+    processors: int = 0
     file_bytes: int = 512 * 1024 * 1024
     output_chars: int = 250_000_000
     inflated_bytes: int = 1024 * 1024 * 1024

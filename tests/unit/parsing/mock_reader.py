@@ -10,7 +10,8 @@ import time
 from pathlib import Path
 
 from localrag.errors import EncryptedDocument
-from localrag.parsing.source import Source
+from localrag.parsing.crew import Channel, Crew
+from localrag.parsing.source import Limits, Source
 from localrag.types import Page, ParsedDocument
 
 
@@ -57,6 +58,24 @@ def _orphan(pid_file: str) -> str:
     Path(pid_file).write_text(str(program.pid))
     time.sleep(60)
     return "survived"
+
+
+def _crew(pid_file: str) -> str:
+    """Two copies that hang, beside this process, which waits for them."""
+
+    def work(channel: Channel) -> None:
+        _note(pid_file)
+        _loop("")
+
+    _note(pid_file)
+    with Crew([work, work], Limits(), int) as crew:
+        crew.receive_all()
+    return "survived"
+
+
+def _note(pid_file: str) -> None:
+    with Path(pid_file).open("a") as file:
+        file.write(f"{os.getpid()}\n")
 
 
 def _connect(port: str) -> str:
@@ -109,6 +128,7 @@ def _meet(mine_and_other: str) -> str:
 KEPT: list[bytes] = []
 
 COMMANDS = {
+    "crew": _crew,
     "keep": _keep,
     "meet": _meet,
     "say": lambda text: text,
