@@ -43,7 +43,7 @@ class Settings(BaseSettings):
 
     top_k: Annotated[int, Field(ge=1, le=100)] = 8
     semantic: Annotated[float, Field(ge=0.0, le=1.0)] = 0.5
-    fusion: Literal["rrf", "blend"] = "rrf"
+    fusion: Literal["rrf", "blend"] = "blend"
     reranker: str = ""
     rerank: bool = False
     rerank_timeout_s: Annotated[float, Field(gt=0.0, le=3600.0)] = 30.0

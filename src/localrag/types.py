@@ -157,7 +157,10 @@ class Query:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A chunk in a ranking. Ranks count from 1; a leg that did not find the chunk has rank None."""
+    """A chunk in a ranking. Ranks count from 1; a leg that did not find the chunk has rank None.
+
+    vector_score: the vector leg's own score, the cosine of question and chunk in [-1, 1]; None where it has no rank.
+    """
 
     chunk: Chunk
     document: str
@@ -166,6 +169,7 @@ class Hit:
     scale: ScoreScale
     lexical_rank: int | None = None
     vector_rank: int | None = None
+    vector_score: float | None = None
     rerank_score: float | None = None
 
 
@@ -218,7 +222,11 @@ class Timings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A cited answer. `notice` tells the reader of a degraded path (no model, timeout), else it is empty."""
+    """A cited answer. `notice` tells the reader of a degraded path (no model, timeout), else it is empty.
+
+    wrong: for each of the `unsupported` sentences its figures and names, as written, that its sources do not have.
+    cached: the same question was answered before, and nothing it depends on has changed since.
+    """
 
     question: str
     text: str
@@ -233,6 +241,8 @@ class Answer:
     left_out: tuple[ChunkId, ...]
     timings: Timings
     notice: str = ""
+    wrong: tuple[tuple[str, ...], ...] = ()
+    cached: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

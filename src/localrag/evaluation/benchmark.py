@@ -103,7 +103,7 @@ def evaluate(
     chunker: Chunks,
     parser: Parser,
     semantic: float,
-    fusion: Fusion = "rrf",
+    fusion: Fusion = "blend",
     titles: bool = True,
     sweep: bool = False,
     ask: Ask | None = None,

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from localrag.filters import DocumentIn, Filter, all_of
 from localrag.protocols import Embedder, SearchIndex, Vectors
-from localrag.retrieval.fusion import Fusion, WeightedList, fuse, leg_weights
+from localrag.retrieval.familiarity import familiarity
+from localrag.retrieval.fusion import KEYWORD_SHARE, Fusion, WeightedList, fuse, leg_weights
 from localrag.retrieval.naming import documents_named
 from localrag.types import ChunkId, Document, Hit, LegResults, Query, Ranking, ScoredChunk
 
@@ -23,7 +24,7 @@ def candidates_k(top_k: int) -> int:
 class Retriever:
     """Query -> Ranking over one index."""
 
-    def __init__(self, *, index: SearchIndex, embedder: Embedder, fusion: Fusion = "rrf") -> None:
+    def __init__(self, *, index: SearchIndex, embedder: Embedder, fusion: Fusion = "blend") -> None:
         self._index = index
         self._fusion: Fusion = fusion
         self._embedder = embedder
@@ -39,7 +40,7 @@ class Retriever:
         text = query.text.strip()
         if not text:
             return Ranking(query=query.text, semantic=query.semantic, hits=())
-        lexical_weight, vector_weight = leg_weights(query.semantic)
+        lexical_weight, vector_weight = self._weights(query, text)
         vector = self._embedder.embed_query(text) if vector_weight > 0 else None
         legs = self._legs(text if lexical_weight > 0 else None, vector, query.top_k, where)
         if legs.lexical is None and not legs.vector and legs.vectors_ready == 0.0:
@@ -55,6 +56,13 @@ class Retriever:
             milliseconds=(time.perf_counter() - started) * 1000.0,
         )
 
+    def _weights(self, query: Query, text: str) -> tuple[float, float]:
+        """(lexical, vector): the slider's, the vector leg's less where the model does not know the language."""
+        lexical, vector = leg_weights(query.semantic)
+        if lexical > 0.0 and vector > 0.0:
+            vector *= familiarity(text, self._embedder.tokenizer, self._embedder.model.name)
+        return (lexical * KEYWORD_SHARE if self._fusion == "blend" else lexical), vector
+
     def _legs(self, text: str | None, vector: Vectors | None, top_k: int, where: Filter | None) -> LegResults:
         return self._index.search_legs(text, vector, limit=candidates_k(top_k), where=where)
 
@@ -66,7 +74,7 @@ class Retriever:
         if not named:
             return []
         within = all_of([where, DocumentIn(named)])
-        lexical_weight, vector_weight = leg_weights(query.semantic)
+        lexical_weight, vector_weight = self._weights(query, text)
         legs = self._legs(text if lexical_weight > 0 else None, vector, query.top_k, within)
         for chunk_id, scored in _pool(legs).items():
             pool.setdefault(chunk_id, scored)
@@ -81,10 +89,15 @@ class Retriever:
 
 
 def _weighted(legs: LegResults, lexical_weight: float, vector_weight: float) -> list[WeightedList]:
-    both = ((legs.lexical, lexical_weight), (legs.vector, vector_weight))
+    both = ((legs.lexical, lexical_weight, 0.0), (legs.vector, vector_weight, None))  # no word in common is BM25 0
     return [
-        WeightedList(ids=[scored.chunk.id for scored in leg], weight=weight, scores=[scored.score for scored in leg])
-        for leg, weight in both
+        WeightedList(
+            ids=[scored.chunk.id for scored in leg],
+            weight=weight,
+            scores=[scored.score for scored in leg],
+            floor=floor,
+        )
+        for leg, weight, floor in both
         if leg is not None
     ]
 
@@ -102,6 +115,7 @@ def _rank(
 ) -> tuple[Hit, ...]:
     lexical_ranks = _ranks(legs.lexical)
     vector_ranks = _ranks(legs.vector)
+    cosines = {scored.chunk.id: scored.score for scored in legs.vector or ()}
     hits: list[Hit] = []
     seen: set[str] = set()
     for chunk_id, score in fused:
@@ -121,6 +135,7 @@ def _rank(
                 scale=scale,
                 lexical_rank=lexical_ranks.get(chunk_id),
                 vector_rank=vector_ranks.get(chunk_id),
+                vector_score=cosines.get(chunk_id),
             )
         )
     return tuple(hits)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from localrag.retrieval.fusion import WeightedList, blend, fuse, leg_weights, reciprocal_ranks
+from localrag.retrieval.fusion import WeightedList, blend, fuse, lead, leg_weights, reciprocal_ranks
 
 
 def test_score_is_the_sum_of_reciprocal_ranks() -> None:
@@ -53,12 +53,41 @@ def test_a_duplicate_id_or_negative_weight_is_refused() -> None:
 def test_a_blend_adds_scores_scaled_to_one() -> None:
     keyword = WeightedList(ids=["a", "b", "c"], scores=[9.0, 6.0, 1.0], weight=0.5)
     meaning = WeightedList(ids=["c", "a"], scores=[0.9, 0.5], weight=1.5)
-    # Scaled: a 1, b 5/8, c 0 by keyword; c 1, a 0 by meaning. Weights 1/4 and 3/4.
+    # Scaled: a 1, b 5/8, c 0 by keyword, which leads by 1 - 5/16; c 1, a 0 by meaning, which leads by 1.
+    # Weights 1/2 * 11/16 = 11/32 and 3/2 = 48/32: shares of 11/59 and 48/59.
     assert blend([keyword, meaning]) == [
-        ("c", pytest.approx(0.75)),
-        ("a", pytest.approx(0.25)),
-        ("b", pytest.approx(5 / 32)),
+        ("c", pytest.approx(48 / 59)),
+        ("a", pytest.approx(11 / 59)),
+        ("b", pytest.approx(11 / 59 * 5 / 8)),
     ]
+
+
+def test_a_list_that_knows_its_floor_is_scaled_from_there() -> None:
+    assert blend([WeightedList(ids=["a", "b"], scores=[8.0, 6.0], floor=0.0)]) == [("a", 1.0), ("b", 0.75)]
+    # A floor is no cut: what lies below it is the lowest.
+    assert blend([WeightedList(ids=["a", "b"], scores=[8.0, -2.0], floor=0.0)]) == [("a", 1.0), ("b", 0.0)]
+
+
+def test_the_leg_that_tells_its_first_from_the_rest_counts_more() -> None:
+    decided = WeightedList(ids=["a", "b", "c"], scores=[10.0, 1.0, 0.0])  # leads by 1 - 0.05
+    level = WeightedList(ids=["b", "a", "c"], scores=[10.0, 9.0, 0.0])  # leads by 1 - 0.45
+    assert [chunk_id for chunk_id, _ in blend([decided, level])] == ["a", "b", "c"]
+    assert [chunk_id for chunk_id, _ in blend([level, decided])] == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("scaled", "expected"),
+    [
+        ([], 0.0),
+        ([1.0], 1.0),
+        ([1.0, 0.0], 1.0),
+        ([1.0, 0.5, 0.25], 1 - 0.75 / 2),
+        ([1.0] * 30, 0.05),  # level lists still vote
+        ([1.0] + [0.5] * 9 + [0.0] * 90, 0.5),  # nine are looked at, however long the list is
+    ],
+)
+def test_a_lead_is_measured_from_the_nine_that_follow(scaled: list[float], expected: float) -> None:
+    assert lead(scaled) == pytest.approx(expected)
 
 
 def test_a_blend_keeps_how_far_the_first_is_ahead() -> None:
