@@ -5,7 +5,9 @@
 The document is made of the folder's largest filings, one after the other, cut to --pages, and to 40 pages for the least
 that is split. Wall clock says little on a machine where others work, so the processor seconds are given too, those of
 the parser process and of its copies: `critical` is its own and the copies' by their number, what the wall clock would
-be if every copy had a processor for itself. Figures are kept in `benchmarks/results/pdf_side_by_side.json`.
+be if every copy had a processor for itself. `machine_ratios` tells how far that is so: plain loops, as many as there are
+processors, in turn and side by side, timed between the pairs (2.0 on two idle processors, 1.0 where others hold one).
+Figures are kept in `benchmarks/results/pdf_side_by_side.json`.
 """
 
 from __future__ import annotations
@@ -14,6 +16,8 @@ import argparse
 import json
 import os
 import statistics
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -27,6 +31,7 @@ from localrag.parsing.isolated import IsolatedParser
 from localrag.parsing.source import Limits
 from localrag.types import ParsedDocument
 
+_LOOP = [sys.executable, "-S", "-c", "for _ in range(10_000_000): pass"]
 RESULTS = Path(__file__).parent / "results" / "pdf_side_by_side.json"
 
 
@@ -105,12 +110,26 @@ def joined(folder: Path, pages: int, path: Path) -> Path:
     return path
 
 
+def machine_ratio(processors: int) -> float:
+    """How many times as fast plain loops run side by side as one after the other, at this moment."""
+    start = time.perf_counter()
+    for _ in range(processors):
+        subprocess.run(_LOOP, check=True)
+    in_turn = time.perf_counter() - start
+    start = time.perf_counter()
+    for process in [subprocess.Popen(_LOOP) for _ in range(processors)]:
+        process.wait()
+    return in_turn / (time.perf_counter() - start)
+
+
 def compare(path: Path, pairs: int, processors: int) -> dict[str, object]:
     """Medians over the pairs."""
     one, several = Reader(1), Reader(processors)
     costs: list[tuple[Cost, Cost]] = []
     equal = True
+    machine = []
     for number in range(pairs + 1):
+        machine.append(machine_ratio(processors))
         (alone, cost), (shared, other) = one.read(path), several.read(path)
         equal = equal and alone == shared
         if number:  # the first pair loads modules
@@ -126,6 +145,7 @@ def compare(path: Path, pairs: int, processors: int) -> dict[str, object]:
         "equal": equal,
         "pairs": pairs,
         "wall_ratios": sorted(round(a.wall / b.wall, 2) for a, b in costs),
+        "machine_ratios": sorted(round(ratio, 2) for ratio in machine),
         "critical_ratios": sorted(round(critical(a) / critical(b), 2) for a, b in costs),
         "cpu_s_one": round(statistics.median(a.own for a, _ in costs), 2),
         "cpu_s_several": round(statistics.median(b.own + b.copies for _, b in costs), 2),

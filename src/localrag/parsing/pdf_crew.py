@@ -19,21 +19,26 @@ from localrag.parsing.pdf_running import MarginLine, Margins, Running, find_runn
 from localrag.parsing.pdf_scans import PageFacts, read_scanned_pages
 from localrag.parsing.source import Source
 
-# A copy takes 20 ms to make and to end, a page of a filing 16 ms to read.
+# Measured with 40 pages of a filing: 1.2 to 1.4 times as fast by two copies on a machine with much else to do.
 _LEAST_PAGES = 20
 _REPORT_EVERY = 10  # pages
 
 
 def read_side_by_side(
-    document: Any, outline: Callable[[], Mapping[str, int]], source: Source, on_page: Callable[[], None]
+    document: Any,
+    outline: Callable[[], Mapping[str, int]],
+    source: Source,
+    on_page: Callable[[], None],
+    *,
+    least: int = _LEAST_PAGES,
 ) -> PdfText | None:
-    """The text of all pages; None where they are too few.
+    """The text of all pages; None where there are not at least so many for each of two copies.
 
     Raises:
         CrewFailed: one process must read them. Something went wrong, or the file is damaged and its pages are not
             independent of each other: MuPDF repairs it when it meets the damage, and reads differently from there.
     """
-    size = crew_size(source.limits, document.page_count, _LEAST_PAGES)
+    size = crew_size(source.limits, document.page_count, least)
     if size == 1 or document.is_repaired:
         return None
     bounds = [document.page_count * i // size for i in range(size + 1)]
