@@ -3,9 +3,9 @@
 Each file is made of a good one (tests/golden/files, tests/data/office and what --seeds adds) by flipped bits, a
 cut, pieces moved, doubled or taken from another file; in zip-based formats the same inside one member, or without it.
 It is read by the parser process and cut into chunks. Wanted: pages with chunks, or an error of ours that was raised on
-purpose. Counted as faults, and kept in --keep: a time limit reached, a crashed parser, pages without any chunk, and an
-exception that no reader foresaw. The n-th file of a format is the same in every run of a seed. Every 50 files the state
-is written to --state; a run that finds it goes on where that one ended.
+purpose. Counted as faults, and kept in --keep: a time limit reached twice (once may be a busy machine), a crashed
+parser, pages without any chunk, and an exception that no reader foresaw. The n-th file of a format is the same in every
+run of a seed. Every 50 files the state is written to --state; a run that finds it goes on where that one ended.
 
     python benchmarks/fuzz_formats.py --files 50 --only docx pptx     # a look
     nice python benchmarks/fuzz_formats.py --files 2000 --state fuzz.json
@@ -29,7 +29,8 @@ from localrag.chunking.split import Chunker
 from localrag.errors import DocumentError
 from localrag.parsing.formats import BY_EXTENSION
 from localrag.parsing.isolated import IsolatedParser
-from localrag.parsing.source import Limits
+from localrag.parsing.programs import find_soffice
+from localrag.parsing.source import Limits, Tools
 from localrag.testing import HashEmbedder
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -37,8 +38,7 @@ SEEDS = (ROOT / "tests/golden/files", ROOT / "tests/data/office")
 FAULTS = ("timeout", "crash", "no chunks", "unforeseen")
 # What the parser process says of an exception that a reader let through.
 _UNFORESEEN = re.compile(r"could not be read: \w+(?:Error|Exception|Warning|Exit|Iteration)\b")
-_LARGEST_SEED = 400_000
-_LIMITS = Limits(timeout_s=20.0)
+_LARGEST_SEED, _LARGEST_GIVEN = 400_000, 4_000_000  # of our files, and of --seeds
 _NUMBER = re.compile(rb"\d+")
 # Values that break what is written for the usual ones.
 _ODD = (b"", b"-1", b"0", b"99999999999999999999", b"1e400", b"NaN", b"abc", b"\x00", b"\xff\xfe", b"../../x", b"&x;")
@@ -109,12 +109,12 @@ def _mutated_zip(data: bytes, chance: random.Random, other: bytes) -> bytes:
 class Fuzzer:
     """Reads mutated files and says what came of each."""
 
-    def __init__(self, seeds: dict[str, list[Path]], seed: int, keep: Path) -> None:
+    def __init__(self, seeds: dict[str, list[Path]], seed: int, keep: Path, timeout_s: float) -> None:
         self._seeds = {kind: [(path.name, path.read_bytes()) for path in paths] for kind, paths in seeds.items()}
         self._everything = [data for files in self._seeds.values() for _, data in files]
         self._seed = seed
         self._keep = keep
-        self._parser = IsolatedParser(_LIMITS)
+        self._parser = IsolatedParser(Limits(timeout_s=timeout_s), tools=Tools(soffice=find_soffice()))
         self._chunker = Chunker(HashEmbedder().tokenizer, 256, 32)
         self._folder = tempfile.TemporaryDirectory()
 
@@ -133,6 +133,8 @@ class Fuzzer:
         path = Path(self._folder.name) / "file"
         path.write_bytes(changed)
         result, tale = self._read(path, name)
+        if result == "timeout":
+            result, tale = self._read(path, name)
         if result in FAULTS:
             self._keep.mkdir(parents=True, exist_ok=True)
             (self._keep / f"{kind}-{number}-{result.replace(' ', '-')}-{name}").write_bytes(changed)
@@ -147,17 +149,17 @@ class Fuzzer:
         return ("read" if self._chunker.chunk("fuzz", document.pages) else "no chunks"), document.media_type
 
 
-def find_seeds(folders: list[Path], only: list[str]) -> dict[str, list[Path]]:
-    """Format -> its good files. What is read as text, line by line, is one format."""
+def find_seeds(folders: dict[Path, int], only: list[str]) -> dict[str, list[Path]]:
+    """Format -> its good files, of at most as many bytes as stand beside the folder.
+
+    What is read as text, line by line, is one format.
+    """
     found: dict[str, list[Path]] = {}
-    for path in sorted(path for folder in folders for path in folder.rglob("*") if path.is_file()):
+    for path, largest in sorted((path, size) for folder, size in folders.items() for path in folder.rglob("*")):
         known = BY_EXTENSION.get(path.suffix.lower().lstrip("."))
-        if (
-            known is None
-            or path.name == "NOTICE.md"
-            or not 0 < path.stat().st_size <= _LARGEST_SEED
-            or "protected" in path.name
-        ):
+        if known is None or not path.is_file() or not 0 < path.stat().st_size <= largest:
+            continue
+        if path.name == "NOTICE.md" or "protected" in path.name:
             continue
         kind = "txt" if known.module.endswith(".text") else known.name
         if not only or kind in only:
@@ -180,16 +182,19 @@ def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--files", type=int, default=2_000, help="of each format")
     arguments.add_argument("--seed", type=int, default=1)
+    arguments.add_argument("--timeout", type=float, default=20.0, help="seconds for one file; LibreOffice needs more")
     arguments.add_argument("--only", nargs="*", default=[], metavar="FORMAT")
     arguments.add_argument("--seeds", type=Path, action="append", default=[], help="a folder with more good files")
     arguments.add_argument("--keep", type=Path, default=Path("fuzz-faults"), help="where files with faults go")
     arguments.add_argument("--state", type=Path, help="a file to go on from")
     options = arguments.parse_args()
-    seeds = find_seeds([*SEEDS, *options.seeds], options.only)
+    seeds = find_seeds(
+        {**dict.fromkeys(SEEDS, _LARGEST_SEED), **dict.fromkeys(options.seeds, _LARGEST_GIVEN)}, options.only
+    )
     state = json.loads(options.state.read_text()) if options.state and options.state.exists() else {}
     results = {kind: Counter(state.get(kind, {}).get("counts", {})) for kind in seeds}
     seconds = Counter({kind: state.get(kind, {}).get("seconds", 0.0) for kind in seeds})
-    with Fuzzer(seeds, options.seed, options.keep) as fuzzer:
+    with Fuzzer(seeds, options.seed, options.keep, options.timeout) as fuzzer:
         for kind, counts in results.items():
             for number in range(counts.total(), options.files):
                 start = time.perf_counter()
