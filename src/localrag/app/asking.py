@@ -14,6 +14,8 @@ from localrag.library.catalog import Catalog
 from localrag.library.labels import checked_collection, checked_tags
 from localrag.protocols import LLM, Embedder, Library, Reranker
 from localrag.retrieval.hybrid import Retriever
+from localrag.retrieval.merging import merge
+from localrag.retrieval.planning import Plan, plan
 from localrag.retrieval.reranking import reranked, reranked_k
 from localrag.settings import Settings
 from localrag.types import Answer, Message, Query, Ranking
@@ -70,14 +72,27 @@ class Asking:
     ) -> Iterator[str | Answer]:
         """Pieces of the answer as they come, then the whole checked Answer as the last item."""
         # Here, so that what is wrong fails before the first piece.
-        where, judge = self._where(scope), self._judge(rerank)
+        where, judge, asked = self._where(scope), self._judge(rerank), self._query(question, top_k, semantic)
         found: list[Ranking] = []
 
         def search(text: str) -> Ranking:
-            found.append(self._ranked(self._query(text, top_k, semantic), where, judge))
+            found.append(self._searched(plan(text, history), asked, where, judge))
             return found[-1]
 
         return _with_notices(self._answerer.stream(question, search=search, history=history, use_llm=use_llm), found)
+
+    def _searched(self, planned: Plan, query: Query, where: Filter | None, judge: Reranker | None) -> Ranking:
+        """One ranking for all queries of the plan; for a single one, that of the query alone."""
+        if len(planned.queries) == 1:
+            return self._ranked(replace(query, text=planned.queries[0]), where, judge)
+        kept = planned.hits(query.top_k)
+        # Deeper than what is kept: a passage that two queries find low may stand above what one finds high.
+        wide = max(2 * query.top_k, reranked_k(kept) if judge else kept)
+        rankings = [
+            self._retriever.search(replace(query, text=text, top_k=wide), where=where) for text in planned.queries
+        ]
+        merged = merge(rankings, query=planned.standalone, limit=wide if judge else kept)
+        return merged if judge is None else reranked(merged, planned.standalone, judge, top_k=kept)
 
     def _ranked(self, query: Query, where: Filter | None, judge: Reranker | None) -> Ranking:
         """The query's ranking, read again by the judge if there is one."""

@@ -52,6 +52,11 @@ def stems(text: str) -> list[str]:
     return found
 
 
+def words(text: str) -> list[tuple[str, frozenset[str]]]:
+    """Every word in order as it is written, with its stems: none for a stop word, several where no spaces are."""
+    return [(match.group(), frozenset(filter(None, _terms(match.group())))) for match in _WORD.finditer(text)]
+
+
 def _terms(word: str) -> list[str]:
     if _UNSPACED.search(word):
         return _pairs(word)
