@@ -39,6 +39,7 @@ class Question:
 class JudgedAnswer:
     """One answer and what it is worth. A measure is None where the question does not allow it.
 
+    text: the answer, with the entry in each marker.
     exact, contained: the answer without its markers is a gold answer, or holds one. Refusing an answerable question
         is a miss.
     first_quote: the first citation's quote holds a gold answer.
@@ -106,7 +107,7 @@ def _spread(items: Sequence[Question], limit: int | None) -> list[Question]:
 
 def judge(question: Question, answer: Answer, entry_of: EntryOf) -> JudgedAnswer:
     """What the answer to the question is worth."""
-    said = "" if answer.refused else _without_markers(answer)
+    said = "" if answer.refused else _marked(answer, [" "] * len(answer.citations))
     entries = [entry_of(citation.document_id, citation.page_ordinal) for citation in answer.citations]
     cited = tuple(dict.fromkeys(entry for entry in entries if entry is not None))
     passages = {hit.chunk.id: hit.chunk.text for hit in answer.hits}
@@ -121,7 +122,7 @@ def judge(question: Question, answer: Answer, entry_of: EntryOf) -> JudgedAnswer
         question=question.text,
         answerable=question.answerable,
         gold=question.gold,
-        text=answer.text,
+        text=_marked(answer, [f"[{entry}]" for entry in entries]),
         refused=answer.refused,
         mode=answer.mode,
         confidence=answer.confidence,
@@ -138,10 +139,11 @@ def judge(question: Question, answer: Answer, entry_of: EntryOf) -> JudgedAnswer
     )
 
 
-def _without_markers(answer: Answer) -> str:
+def _marked(answer: Answer, marks: Sequence[str]) -> str:
+    """The text with these in place of its markers, which name files that were made up for the corpus."""
     text = answer.text
-    for citation in answer.citations:
-        text = text.replace(citation.marker, " ")
+    for citation, mark in zip(answer.citations, marks, strict=True):
+        text = text.replace(citation.marker, mark)
     return text
 
 

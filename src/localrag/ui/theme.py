@@ -18,6 +18,7 @@ _STYLE = """
 [data-testid="stChatMessage"] { padding: .75rem 1rem; scroll-margin-top: 1rem; }
 [class*="st-key-sources_"] p, [class*="st-key-sources_"] li, [class*="st-key-sources_"] td,
 [class*="st-key-others_"] p, [class*="st-key-others_"] li, [class*="st-key-others_"] td { font-size: .9rem; }
+[class*="st-key-found_"] li { font-size: .9rem; }
 /* A wide table scrolls by itself instead of running over the edge of its box. */
 [data-testid="stMarkdownContainer"] table { display: block; overflow-x: auto; max-width: 100%; }
 [class*="st-key-sources_"] th, [class*="st-key-others_"] th { font-size: .9rem; }

@@ -62,6 +62,7 @@ def test_an_answer_with_its_citations() -> None:
         entry_of,
     )
     assert (found.exact, found.contained, found.first_quote) == (False, True, True)
+    assert found.text == "It costs nine euros [e1]. Soup too [e3]. Wear it [e2]."
     assert found.cited == ("e1", "e2", "e3")
     assert (found.citations, found.right_citations) == (3, 2)
     assert found.citation_precision == pytest.approx(2 / 3)
