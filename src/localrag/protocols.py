@@ -251,7 +251,22 @@ class ConversationStore(Protocol):
         ...
 
 
-class Library(SearchIndex, ConversationStore, Protocol):
+class AnswerStore(Protocol):
+    """Answers by the exact inputs they came from, dropped by every change that a search could notice."""
+
+    def save_answer(self, key: str, answer_json: str, *, change: int) -> None:
+        """Keeps the answer; the oldest go beyond 500 answers or 20 MB.
+
+        Args:
+            key: a hash of all that the answer depends on, but for the contents of the index.
+            change: the change counter before the search for this answer; an answer to older contents is not kept.
+        """
+        ...
+
+    def load_answer(self, key: str) -> str | None: ...
+
+
+class Library(SearchIndex, ConversationStore, AnswerStore, Protocol):
     """What the app keeps everything in: search, conversations and upkeep."""
 
     def document_vectors(self, document_id: DocumentId) -> dict[str, Vectors]:

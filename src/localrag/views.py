@@ -106,6 +106,7 @@ def answer_json(answer: Answer) -> Json:
         "mode": answer.mode,
         "model": answer.model,
         "notice": answer.notice,
+        "cached": answer.cached,
         "citations": [citation_json(citation) for citation in answer.citations],
         "unsupported": list(answer.unsupported),
         "queries": list(answer.queries),

@@ -696,6 +696,31 @@ class TestQueueAndNotes:
         index.delete_conversation("c")
         assert index.load_conversation("c") is None
 
+    def test_answers_are_kept_replaced_and_dropped_by_any_change(self, index: Index) -> None:
+        put(index, "a", "alpha")
+        assert index.load_answer("k") is None
+        index.save_answer("k", '{"text": "old"}', change=index.change_counter())
+        index.save_answer("k", '{"text": "☃"}', change=index.change_counter())
+        index.save_conversation("c", "[]")
+        assert index.load_answer("k") == '{"text": "☃"}'
+        for change in (
+            lambda: put(index, "b", "beta"),
+            lambda: embed(index, beta=(1, 0, 0, 0)),
+            lambda: index.update_document(document("b", name="c.txt")),
+            lambda: index.delete_document("b"),
+            index.clear,
+        ):
+            index.save_answer("k", "{}", change=index.change_counter())
+            assert index.load_answer("k") == "{}"
+            change()
+            assert index.load_answer("k") is None
+
+    def test_an_answer_to_older_contents_is_not_kept(self, index: Index) -> None:
+        seen = index.change_counter()
+        put(index, "a", "alpha")
+        index.save_answer("k", "{}", change=seen)
+        assert index.load_answer("k") is None
+
     def test_the_counter_grows_with_what_a_search_can_notice(self, index: Index) -> None:
         counters = [index.change_counter()]
 

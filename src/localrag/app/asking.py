@@ -8,13 +8,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from localrag.app import wiring
+from localrag.app.answer_cache import answer_key, recall, remembered
+from localrag.embedding.query_memory import QueryMemory
 from localrag.errors import SettingsError
 from localrag.filters import DocumentIn, Filter, InCollection, TagIs, all_of
 from localrag.library.catalog import Catalog
 from localrag.library.labels import checked_collection, checked_tags
 from localrag.protocols import LLM, Embedder, Library, Reranker
 from localrag.retrieval.hybrid import Retriever
-from localrag.retrieval.merging import merge
 from localrag.retrieval.planning import Plan, plan
 from localrag.retrieval.reranking import reranked, reranked_k
 from localrag.settings import Settings
@@ -48,7 +49,7 @@ class Asking:
     ) -> None:
         self._settings = settings
         self._index = index
-        self._embedder = embedder
+        self._embedder = QueryMemory(embedder)
         self._llm = llm
         self._catalog = catalog
         self._reranker = reranker
@@ -69,29 +70,48 @@ class Asking:
         scope: Scope | None,
         use_llm: bool,
         rerank: bool | None = None,
+        fresh: bool = False,
     ) -> Iterator[str | Answer]:
-        """Pieces of the answer as they come, then the whole checked Answer as the last item."""
+        """Pieces of the answer as they come, then the whole checked Answer as the last item.
+
+        Args:
+            fresh: work it out even where the same question was answered before.
+        """
         # Here, so that what is wrong fails before the first piece.
         where, judge, asked = self._where(scope), self._judge(rerank), self._query(question, top_k, semantic)
+        writer = self._llm if use_llm else None
+        if writer is None:  # quotes take no longer than looking them up
+            return self._answers(asked, where, judge, history, use_llm=use_llm)
+        names = (str(self._embedder.model), judge.name if judge else "", writer.name)
+        key = answer_key(self._settings, asked, history=history, where=where, models=names)
+        if not fresh and (kept := recall(self._index, key)):
+            return iter((kept.text, kept))
+        change = self._index.change_counter()
+        return remembered(self._answers(asked, where, judge, history, use_llm=True), self._index, key, change=change)
+
+    def _answers(
+        self, asked: Query, where: Filter | None, judge: Reranker | None, history: Sequence[Message], *, use_llm: bool
+    ) -> Iterator[str | Answer]:
+        """The stream of an answer that is worked out."""
         found: list[Ranking] = []
 
         def search(text: str) -> Ranking:
             found.append(self._searched(plan(text, history), asked, where, judge))
             return found[-1]
 
-        return _with_notices(self._answerer.stream(question, search=search, history=history, use_llm=use_llm), found)
+        return _with_notices(self._answerer.stream(asked.text, search=search, history=history, use_llm=use_llm), found)
 
     def _searched(self, planned: Plan, query: Query, where: Filter | None, judge: Reranker | None) -> Ranking:
         """One ranking for all queries of the plan; for a single one, that of the query alone."""
         if len(planned.queries) == 1:
             return self._ranked(replace(query, text=planned.queries[0]), where, judge)
-        kept = planned.hits(query.top_k)
+        kept = planned.kept(query.top_k)
         # Deeper than what is kept: a passage that two queries find low may stand above what one finds high.
         wide = max(2 * query.top_k, reranked_k(kept) if judge else kept)
         rankings = [
             self._retriever.search(replace(query, text=text, top_k=wide), where=where) for text in planned.queries
         ]
-        merged = merge(rankings, query=planned.standalone, limit=wide if judge else kept)
+        merged = planned.merged(rankings, limit=wide if judge else kept)
         return merged if judge is None else reranked(merged, planned.standalone, judge, top_k=kept)
 
     def _ranked(self, query: Query, where: Filter | None, judge: Reranker | None) -> Ranking:

@@ -17,6 +17,7 @@ from localrag.app import wiring
 from localrag.app.asking import Asking
 from localrag.app.asking import Scope as Scope
 from localrag.app.folders import DataFolders
+from localrag.app.upkeep import Upkeep
 from localrag.errors import DocumentError, EmptyDocument
 from localrag.library.catalog import Catalog, Deletion
 from localrag.library.embedding_queue import EmbeddingQueue, EmbedProgress
@@ -29,7 +30,6 @@ from localrag.protocols import LLM, Embedder, Library, PagePicture, Reranker
 from localrag.settings import Settings, load_settings
 from localrag.types import (
     Answer,
-    Check,
     Document,
     DocumentId,
     Failure,
@@ -54,7 +54,7 @@ class IngestReport:
         return sum(outcome.status == status for outcome in self.outcomes)
 
 
-class RAG:
+class RAG(Upkeep):
     """A library of documents that can be asked. Open it, use it from any thread, close it.
 
     with RAG.open() as rag:
@@ -72,12 +72,8 @@ class RAG:
         parser: IsolatedParser,
         reranker: Reranker | None = None,
     ) -> None:
-        self.settings = settings
-        self._index = index
-        self._embedder = embedder
-        self._llm = llm
+        super().__init__(settings, index=index, embedder=embedder, llm=llm, reranker=reranker)
         self._parser = parser
-        self._reranker = reranker
         folders = DataFolders.of(settings)
         self._uploads = folders.uploads
         self._markdown = MarkdownFiles(folders.markdown)
@@ -258,10 +254,18 @@ class RAG:
         scope: Scope | None = None,
         use_llm: bool = True,
         rerank: bool | None = None,
+        fresh: bool = False,
     ) -> Iterator[str | Answer]:
-        """Pieces of the answer as they come, then the whole checked Answer as the last item."""
+        """Pieces of the answer as they come, then the whole checked Answer as the last item; arguments as for `ask`."""
         return self._asking.stream(
-            question, history=history, top_k=top_k, semantic=semantic, scope=scope, use_llm=use_llm, rerank=rerank
+            question,
+            history=history,
+            top_k=top_k,
+            semantic=semantic,
+            scope=scope,
+            use_llm=use_llm,
+            rerank=rerank,
+            fresh=fresh,
         )
 
     def ask(
@@ -274,19 +278,30 @@ class RAG:
         scope: Scope | None = None,
         use_llm: bool = True,
         rerank: bool | None = None,
+        fresh: bool = False,
     ) -> Answer:
         """The cited answer. Without a model, or with `use_llm` off, the best sentences are quoted instead.
+
+        Args:
+            fresh: work it out even where the same question was answered before and nothing has changed since.
 
         Raises:
             NotFoundError: the scope names a document that is not in the library.
             SettingsError: `rerank` is on, and the settings name no reranker.
         """
-        for item in self.ask_stream(
-            question, history=history, top_k=top_k, semantic=semantic, scope=scope, use_llm=use_llm, rerank=rerank
-        ):
-            if isinstance(item, Answer):
-                return item
-        raise AssertionError("the answer stream ended without an Answer")
+        *_, answer = self.ask_stream(
+            question,
+            history=history,
+            top_k=top_k,
+            semantic=semantic,
+            scope=scope,
+            use_llm=use_llm,
+            rerank=rerank,
+            fresh=fresh,
+        )
+        if not isinstance(answer, Answer):
+            raise AssertionError("the answer stream ended without an Answer")
+        return answer
 
     # --------------------------------------------------------------- catalog
 
@@ -356,35 +371,6 @@ class RAG:
     def delete_conversation(self, conversation_id: str) -> None:
         """Forgets the conversation."""
         self._index.delete_conversation(conversation_id)
-
-    # ---------------------------------------------------------------- health
-
-    def health(self, *, deep: bool = True) -> list[Check]:
-        """What works, what does not, and what to do about it."""
-        return [*self.library_checks(deep=deep), *self.reranker_checks(), *self.llm_checks()]
-
-    def library_checks(self, *, deep: bool = True) -> list[Check]:
-        """The part of `health` that asks no service: settings, index, embedding model, vectors."""
-        model, pending = self._embedder.model, self._index.pending_count()
-        made = f"{pending} texts wait for their vector" if pending else "all made"
-        return [
-            Check(name="settings", ok=True, detail=f"data in {self.settings.data_dir}"),
-            *self._index.check(deep=deep),
-            Check(name="embedding model", ok=True, detail=f"{model.name} ({model.dimension} dimensions)"),
-            Check(name="vectors", ok=not pending, detail=made, hint="Run `localrag embed`." if pending else ""),
-        ]
-
-    def repair(self) -> None:
-        """Rebuilds all that is derived from the documents' text: the keyword index and the counts."""
-        self._index.rebuild_derived()
-
-    def llm_checks(self) -> list[Check]:
-        """Whether the answering model can be used now."""
-        return self._llm.check() if self._llm is not None else []
-
-    def reranker_checks(self) -> list[Check]:
-        """Whether the reranker that the settings name can be used now; nothing when they name none."""
-        return self._reranker.check() if self._reranker is not None else []
 
     # --------------------------------------------------------------- private
 

@@ -245,6 +245,7 @@ def ask(
     collection: Collection = None,
     rerank: Rerank = None,
     no_llm: Annotated[bool, typer.Option("--no-llm", help="Quote the best sentences; call no model.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Answer anew what was answered before.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Answer a question from the documents, each claim with its page."""
@@ -255,7 +256,13 @@ def ask(
 
         scope = _scope(document, tag, collection)
         stream = rag.ask_stream(
-            question, top_k=top_k, semantic=semantic, scope=scope, use_llm=not no_llm, rerank=rerank
+            question,
+            top_k=top_k,
+            semantic=semantic,
+            scope=scope,
+            use_llm=not no_llm,
+            rerank=rerank,
+            fresh=fresh,
         )
         with output.live_answer() as live:
             for item in stream:

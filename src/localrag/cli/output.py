@@ -184,7 +184,8 @@ def answer(result: Answer) -> None:
     if result.notice:
         say(result.notice)
     by = f"confidence {result.confidence} · {result.model if result.mode == 'llm' else 'quoted, no model'}"
-    say(f"{'not in your documents' if result.refused else by} · {result.timings.total / 1000:.1f} s")
+    kept = " · answered before; --fresh answers anew" if result.cached else ""
+    say(f"{'not in your documents' if result.refused else by} · {result.timings.total / 1000:.1f} s{kept}")
 
 
 def documents(items: Sequence[Document]) -> None:

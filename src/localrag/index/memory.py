@@ -12,6 +12,7 @@ from localrag.errors import NotFoundError
 from localrag.filters import Filter
 from localrag.index import bm25
 from localrag.index.analysis import query_groups
+from localrag.index.answer_memory import AnswersInMemory
 from localrag.index.content import (
     SCORE_DIGITS,
     ChunkTerms,
@@ -49,10 +50,11 @@ class _Entry:
     terms: list[ChunkTerms] = field(default_factory=list)
 
 
-class MemoryIndex:
+class MemoryIndex(AnswersInMemory):
     """SearchIndex and ConversationStore that last as long as the object."""
 
     def __init__(self, header: IndexHeader, *, clock: Callable[[], float] = time.time) -> None:
+        super().__init__()
         self._header = header
         self._clock = clock
         self._lock = threading.RLock()

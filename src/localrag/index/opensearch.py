@@ -14,6 +14,7 @@ from contextlib import suppress
 from localrag.errors import BackendError, BackendTimeout, BackendUnavailable, LocalRagError, NotFoundError
 from localrag.filters import Filter
 from localrag.index.analysis import analysis_version
+from localrag.index.answer_memory import AnswersInMemory
 from localrag.index.content import REBUILD_LEASE, catalogued, checked_vector, checked_vectors, rebuild_hint
 from localrag.index.opensearch_checks import rewrite_terms, run_checks
 from localrag.index.opensearch_errors import Missing
@@ -59,7 +60,7 @@ _LOG = logging.getLogger(__name__)
 _COUNTER_FRESH_S = 1.0
 
 
-class OpenSearchIndex(Kept):
+class OpenSearchIndex(Kept, AnswersInMemory):
     """SearchIndex and ConversationStore in OpenSearch; made by `open`."""
 
     def __init__(

@@ -1,12 +1,14 @@
-"""What the index keeps beside documents: failures, leases and conversations."""
+"""What the index keeps beside documents: failures, leases, conversations and answers."""
 
 from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
 
+from localrag.index.answer_memory import MOST_ANSWER_BYTES, MOST_ANSWERS
 from localrag.index.filters import microseconds, moment
 from localrag.index.sqlite_database import Database
+from localrag.index.sqlite_schema import change_count
 from localrag.types import Failure
 
 
@@ -68,6 +70,23 @@ def delete_conversation(connection: sqlite3.Connection, conversation_id: str) ->
     connection.execute("DELETE FROM conversations WHERE id = ?", (conversation_id,))
 
 
+def save_answer(connection: sqlite3.Connection, key: str, answer_json: str, *, now: float) -> None:
+    """Keeps the answer, and of all of them the newest that are within the limits."""
+    connection.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", (key, answer_json, now))
+    connection.execute(
+        "DELETE FROM answers WHERE key IN (SELECT key FROM (SELECT key, row_number() OVER newest AS place, "
+        "sum(length(CAST(answer AS BLOB))) OVER newest AS bytes FROM answers "
+        "WINDOW newest AS (ORDER BY saved_at DESC, key ROWS UNBOUNDED PRECEDING)) WHERE place > ? OR bytes > ?)",
+        (MOST_ANSWERS, MOST_ANSWER_BYTES),
+    )
+
+
+def load_answer(connection: sqlite3.Connection, key: str) -> str | None:
+    """The answer, or None."""
+    row = connection.execute("SELECT answer FROM answers WHERE key = ?", (key,)).fetchone()
+    return None if row is None else str(row[0])
+
+
 class Notes:
     """The part of the index that keeps them, each change in a transaction of its own."""
 
@@ -110,3 +129,12 @@ class Notes:
     def conversation_ids(self) -> list[str]:
         with self._database.reading() as connection:
             return conversation_ids(connection)
+
+    def save_answer(self, key: str, answer_json: str, *, change: int) -> None:
+        with self._database.writing() as connection:
+            if change_count(connection) == change:
+                save_answer(connection, key, answer_json, now=self._clock())
+
+    def load_answer(self, key: str) -> str | None:
+        with self._database.reading() as connection:
+            return load_answer(connection, key)

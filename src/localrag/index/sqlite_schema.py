@@ -111,6 +111,8 @@ CREATE TABLE leases (name TEXT PRIMARY KEY, holder TEXT NOT NULL, expires_at REA
 
 CREATE TABLE conversations (id TEXT PRIMARY KEY, turns TEXT NOT NULL, saved_at REAL NOT NULL) WITHOUT ROWID;
 """
+# Answers by what they came from. Every change empties the table, in its own transaction: an answer quotes documents.
+_ANSWERS = "CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, answer TEXT NOT NULL, saved_at REAL NOT NULL)"
 
 
 class AnotherProgramsFile(IndexMismatchError):
@@ -119,7 +121,7 @@ class AnotherProgramsFile(IndexMismatchError):
 
 def create_tables(connection: sqlite3.Connection, header: IndexHeader, *more: str) -> None:
     """All tables (and those `more` statements make) and the header, inside the caller's transaction."""
-    for statement in (*_TABLES.split(";\n"), *more):
+    for statement in (*_TABLES.split(";\n"), _ANSWERS, *more):
         connection.execute(statement)
     # Counting from the clock keeps counters of an index and of its successor under the same path apart.
     changes = time.time_ns() // 1_000_000
@@ -136,14 +138,23 @@ def create_tables(connection: sqlite3.Connection, header: IndexHeader, *more: st
 
 
 def lacks_columns(connection: sqlite3.Connection) -> bool:
-    """Whether the file is of a release that did not keep what it is made of verbatim; that one can read it still."""
-    return connection.execute("SELECT 1 FROM pragma_table_info('pages') WHERE name = 'verbatim'").fetchone() is None
+    """Whether the file is of a release that kept less: not what is made of verbatim, or no answers."""
+    return (
+        _lacks_verbatim(connection)
+        or connection.execute("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'answers'").fetchone()
+        is None
+    )
 
 
 def add_columns(connection: sqlite3.Connection) -> None:
-    """Makes room for what earlier releases did not keep."""
-    if lacks_columns(connection):
+    """Makes room for what earlier releases did not keep; those can read the file still."""
+    if _lacks_verbatim(connection):
         connection.execute("ALTER TABLE pages ADD COLUMN verbatim INTEGER NOT NULL DEFAULT 0")
+    connection.execute(_ANSWERS)
+
+
+def _lacks_verbatim(connection: sqlite3.Connection) -> bool:
+    return connection.execute("SELECT 1 FROM pragma_table_info('pages') WHERE name = 'verbatim'").fetchone() is None
 
 
 def is_empty(connection: sqlite3.Connection) -> bool:
@@ -197,7 +208,8 @@ def change_count(connection: sqlite3.Connection) -> int:
 
 
 def count_change(connection: sqlite3.Connection) -> int:
-    """The counter after counting one more change."""
+    """The counter after counting one more change, which no answer outlives."""
+    connection.execute("DELETE FROM answers")
     connection.execute("UPDATE meta SET value = value + 1 WHERE key = 'changes'")
     return change_count(connection)
 
