@@ -21,12 +21,6 @@ from localrag.errors import BackendError
 from localrag.protocols import LLM, TokenCounter
 from localrag.types import Answer, AnswerMode, ChunkId, Citation, Confidence, Hit, Message, Ranking, Timings
 
-# Any hit with one word of the question is evidence. Refusing more needs a threshold measured on unanswerable questions.
-EVIDENCE_THRESHOLD = 0.0
-# Quotes have no model behind them that could still refuse. Measured on 400 SQuAD questions, keyword hits: over their
-# own paragraphs 2% have less, over 3,546 texts about other things 49% (at .34: 0.7% and 27%, at .5: 10% and 77%).
-QUOTING_THRESHOLD = 0.45
-
 _NO_MODEL = "No language model was used: these are the sentences that fit best, word for word."
 _INSTEAD = "These are the sentences that fit best, word for word."
 _END_OF_THINKING = re.compile(r"</think(?:ing)?>")
@@ -71,7 +65,7 @@ class Answerer:
         page: looks up a page of a document, to prove quotes on it.
         context_tokens: for the whole prompt and the answer.
         history_turns: how many earlier turns the model sees.
-        evidence_threshold: the share in [0, 1] of the question's words that the best hit must exceed.
+        embedding_model: the name of the model that the hits' cosines come from.
         new_fence: makes the line that sets passages apart; one that a document cannot guess.
     """
 
@@ -83,14 +77,14 @@ class Answerer:
         page: PageLookup,
         context_tokens: int = 3000,
         history_turns: int = 6,
-        evidence_threshold: float = EVIDENCE_THRESHOLD,
+        embedding_model: str | None = None,
         new_fence: Callable[[], str] = random_fence,
     ) -> None:
         self._llm = llm
         self._counter = counter
         self._page = page
         self._prompts = PromptBuilder(counter=counter, context_tokens=context_tokens, history_turns=history_turns)
-        self._evidence_threshold = evidence_threshold
+        self._embedding_model = embedding_model
         self._new_fence = new_fence
 
     def answer(
@@ -122,15 +116,21 @@ class Answerer:
         """
         started = perf_counter()
         ranking = search(question)
-        evidence = weigh(ranking.query or question, ranking.hits)
+        evidence = self._weighed(question, ranking)
         asked = _Question(question, ranking, evidence, started, _since(started))
-        if not asked.evidence.is_sufficient(self._evidence_threshold):
+        if not asked.evidence.is_worth_asking:
             yield REFUSAL
             yield self._refusal(asked, mode="llm" if self._llm and use_llm else "extractive")
         elif self._llm is None or not use_llm:
             yield from self._quoted(asked, _NO_MODEL)
         else:
             yield from self._generated(asked, self._llm, history)
+
+    def _weighed(self, question: str, ranking: Ranking) -> Evidence:
+        """The evidence for what was searched; of a question in parts, that for the part that has most."""
+        parts = ranking.queries or (ranking.query or question,)
+        weighed = [weigh(part, ranking.hits, self._embedding_model) for part in parts]
+        return max(weighed, key=lambda evidence: evidence.probability)
 
     def _generated(self, asked: _Question, llm: LLM, history: Sequence[Message]) -> Iterator[str | Answer]:
         """The model's answer, or quotes when it gives none."""
@@ -169,6 +169,7 @@ class Answerer:
             mode="llm",
             model=model,
             unsupported=grounded.unsupported,
+            wrong=grounded.wrong,
             left_out=prompt.left_out,
             first_ms=reply.first_ms,
             notice=notice,
@@ -186,7 +187,7 @@ class Answerer:
 
     def _quoted(self, asked: _Question, notice: str) -> Iterator[str | Answer]:
         """The best sentences, each with its source; a refusal where the hits are about something else."""
-        extracts = extract(asked.text, asked.hits) if asked.evidence.is_sufficient(QUOTING_THRESHOLD) else []
+        extracts = extract(asked.text, asked.hits) if asked.evidence.is_worth_quoting else []
         if not extracts:
             yield REFUSAL
             yield self._refusal(asked, mode="extractive", notice=notice)
@@ -238,6 +239,7 @@ class Answerer:
         refused: bool = False,
         model: str | None = None,
         unsupported: tuple[str, ...] = (),
+        wrong: tuple[tuple[str, ...], ...] = (),
         left_out: tuple[ChunkId, ...] = (),
         first_ms: float | None = None,
         notice: str = "",
@@ -251,6 +253,7 @@ class Answerer:
             mode=mode,
             model=model,
             unsupported=unsupported,
+            wrong=wrong,
             queries=asked.ranking.queries or (asked.ranking.query,),
             hits=asked.hits,
             left_out=left_out,

@@ -23,7 +23,7 @@ _SPELLED = {
     "fifteen": "15", "sixteen": "16", "seventeen": "17", "eighteen": "18", "nineteen": "19", "twenty": "20",
     "first": "1", "second": "2", "third": "3", "fourth": "4", "fifth": "5", "once": "1", "twice": "2",
 }  # fmt: skip
-_MONTHS = {
+MONTHS = {
     month: str(value)
     for value, names in enumerate(
         (
@@ -106,7 +106,7 @@ def _plain(number: Decimal) -> str:
 
 
 def _in_words(text: str) -> set[str]:
-    names = _SPELLED | _MONTHS
+    names = _SPELLED | MONTHS
     return {names[word] for word in re.findall(r"[^\W\d_]+", text.casefold()) if word in names}
 
 

@@ -24,12 +24,14 @@ class Grounded:
     """A reply with its citations set right.
 
     claims: how many sentences claim something; `supported` of them are held by a cited passage.
+    wrong: for each of the unsupported sentences its figures and names that the sources lack, as written.
     refused: the reply only says that the documents do not hold the answer.
     """
 
     text: str
     citations: tuple[Citation, ...]
     unsupported: tuple[str, ...]
+    wrong: tuple[tuple[str, ...], ...]
     claims: int
     supported: int
     refused: bool
@@ -83,6 +85,7 @@ class Grounding:
         plain, anchors = self._read(reply)
         citations: list[Citation] = []
         unsupported: list[str] = []
+        wrong: list[tuple[str, ...]] = []
         claims = 0
         sentences = _sentences(plain, anchors)
         refusals = [sentence for sentence in sentences if is_refusal(sentence.text)]
@@ -100,11 +103,14 @@ class Grounding:
             citations.extend(self._citations(claim, sentence, proved=bool(proof)))
             if not proof:
                 unsupported.append(sentence.text)
+                cited = [self._sources[number - 1] for number in sentence.cited]
+                wrong.append(tuple(claim.wrong(cited or self._sources)))
         supported = claims - len(unsupported)
         return Grounded(
             text=self._rendered(plain, anchors),
             citations=tuple(citations),
             unsupported=tuple(unsupported),
+            wrong=tuple(wrong),
             claims=claims,
             supported=supported,
             refused=bool(refusals) and supported == 0,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from localrag.answering.context import Passage
 from localrag.answering.figures import figures, missing_figures
+from localrag.answering.names import missing_names, names
 from localrag.answering.sentences import Span, sentence_spans
 from localrag.retrieval.words import content_words
 
@@ -21,7 +21,6 @@ NEW_SUPPORT = 0.5
 _QUESTION_WEIGHT = 0.5
 # Names carry the answer more often than other words do.
 _NAME_WEIGHT = 2.0
-_NAME = re.compile(r"(?<=[\w,;)\"”] )[^\W\d_a-z][\w’'-]*")
 
 
 @dataclass(frozen=True)
@@ -72,18 +71,19 @@ class Claim:
     weights: Mapping[str, float]
     new: frozenset[str]
     figures: int
+    asked: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, sentence: str, question: str) -> Claim:
         """The sentence with the weight of each of its words, given what was asked."""
         asked = content_words(question)
-        names = content_words(" ".join(_NAME.findall(sentence))) - asked
+        named = content_words(" ".join(names(sentence))) - asked
         weights = {
-            word: _QUESTION_WEIGHT if word in asked else _NAME_WEIGHT if word in names else 1.0
+            word: _QUESTION_WEIGHT if word in asked else _NAME_WEIGHT if word in named else 1.0
             for word in content_words(sentence)
             if not word.isdigit()  # figures have many notations and are compared apart
         }
-        return cls(sentence, weights, frozenset(weights.keys() - asked), len(figures(sentence)))
+        return cls(sentence, weights, frozenset(weights.keys() - asked), len(figures(sentence)), asked)
 
     @property
     def says_something(self) -> bool:
@@ -98,10 +98,15 @@ class Claim:
         return (found + numbers) / total if total else 0.0
 
     def is_supported_by(self, sources: Sequence[Source]) -> bool:
-        """Whether the sources together hold every figure and enough of the words, not all in headings or file names."""
-        if self._missing(sources) or self.coverage(sources) < SUPPORT or self._new_coverage(sources) < NEW_SUPPORT:
+        """Whether the sources together hold every figure and name and enough of the words, not all in headings."""
+        if self.wrong(sources) or self.coverage(sources) < SUPPORT or self._new_coverage(sources) < NEW_SUPPORT:
             return False
         return bool(self.figures) or any(source.own_words & self.weights.keys() for source in sources)
+
+    def wrong(self, sources: Sequence[Source]) -> list[str]:
+        """The claim's figures, months and names, as written, that the sources do not have."""
+        evidence = "\n".join(source.evidence for source in sources)
+        return self._missing(sources) + missing_names(self.text, evidence, asked=self.asked)
 
     def best(self, sources: Iterable[Source]) -> Source | None:
         """The one source that supports the claim by itself, the best covered, then the first."""

@@ -49,11 +49,35 @@ def _answer(rag: RAG, answer: Answer, documents: Mapping[DocumentId, Document], 
         st.markdown(":small[:orange-background[Marked] sentences are not supported by your documents.]")
     for sentence in missing:
         st.markdown(f":small[:orange-badge[unsupported] {plain(sentence)}]")
+    for line in faults(answer):
+        st.markdown(f":small[:orange-badge[not in the sources] {line}]")
+    if answer.refused:
+        st.caption(searched(answer))
     if not answer.citations and not answer.refused:
         st.warning("No passage of your documents supports this answer.", icon=":material/warning:")
     st.markdown(facts(answer))
     _left_out(answer)
     sources.draw(rag, answer, documents, key=key, open_now=latest)
+
+
+def faults(answer: Answer) -> list[str]:
+    """`**7317** in “The code is 7317.”` for each unsupported sentence with a figure or name that its sources lack."""
+    return [
+        f"{', '.join(f'**{plain(word)}**' for word in words)} in “{plain(sentence)}”"
+        for sentence, words in zip(answer.unsupported, answer.wrong, strict=False)  # older turns were kept without
+        if words
+    ]
+
+
+def searched(answer: Answer) -> str:
+    """What was looked for and how much came near it, for an answer that says only that nothing was found."""
+    queries = ", ".join(f"“{plain(query)}”" for query in answer.queries)
+    if not answer.hits:
+        return f":material/search: Searched for {queries}; nothing came near it."
+    documents = len({hit.chunk.document_id for hit in answer.hits})
+    passages = f"{len(answer.hits)} passage{'' if len(answer.hits) == 1 else 's'}"
+    within = f"{documents} document{'' if documents == 1 else 's'}"
+    return f":material/search: Searched for {queries}; the nearest {passages} in {within} are listed below."
 
 
 def facts(answer: Answer) -> str:
@@ -71,6 +95,8 @@ def facts(answer: Answer) -> str:
 
 def timings(answer: Answer) -> str:
     """`retrieval 40 ms, first token 1.2 s, total 6.0 s`."""
+    if answer.cached:
+        return f"answered before, found in {labels.milliseconds(answer.timings.total)}"
     parts = [f"retrieval {labels.milliseconds(answer.timings.retrieval)}"]
     if answer.timings.first_token is not None:
         parts.append(f"first token {labels.milliseconds(answer.timings.first_token)}")

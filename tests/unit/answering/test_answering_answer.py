@@ -54,9 +54,16 @@ def test_every_quote_is_found_on_its_page(ask: Any, model: Any, library: Any) ->
 def test_a_wrong_figure_is_unsupported_though_the_words_match(ask: Any, model: Any) -> None:
     _, answer = ask(model("The vault code of Mira Falk is 7317 [2]."), "What is the vault code of Mira Falk?")
     assert answer.unsupported == ("The vault code of Mira Falk is 7317.",)
+    assert answer.wrong == (("7317",),)
     assert [citation.verified for citation in answer.citations] == [False]
     assert answer.confidence == "low"
     assert not answer.refused
+
+
+def test_a_wrong_name_is_unsupported_though_the_other_words_match(ask: Any, model: Any) -> None:
+    _, answer = ask(model("Contact Mira Holm in HR about annual leave [1]."), "Who is to be contacted about leave?")
+    assert answer.unsupported == ("Contact Mira Holm in HR about annual leave.",)
+    assert answer.wrong == (("Holm",),)
 
 
 def test_an_invented_number_is_dropped(ask: Any, model: Any) -> None:
@@ -66,7 +73,7 @@ def test_an_invented_number_is_dropped(ask: Any, model: Any) -> None:
 
 
 def test_an_invented_file_is_dropped(ask: Any, model: Any) -> None:
-    shown, answer = ask(model("The moon is made of cheese [moon.pdf, p.4]."), "What is the vault made of?")
+    shown, answer = ask(model("The moon is made of cheese [moon.pdf, p.4]."), "What is the vault code made of?")
     assert shown == answer.text == "The moon is made of cheese."
     assert answer.citations == ()
     assert answer.unsupported == ("The moon is made of cheese.",)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from localrag.answering.confidence import Signals, agreement, judge, judge_extract
-from localrag.answering.evidence import weigh
+from localrag.answering.evidence import CALIBRATED_MODEL, weigh
 from localrag.answering.prompts import REFUSAL
 from localrag.answering.refusal import is_refusal
 
@@ -54,11 +55,30 @@ def test_one_leg_alone_cannot_disagree(shelf: Any) -> None:
 
 
 def test_evidence_is_the_share_of_the_questions_words(library: Any) -> None:
-    # vault, code, zebra: the note has two of three.
+    # vault, code, zebra: the note has two of three, the first hit none.
     evidence = weigh("vault code zebra", library.hits)
-    assert (evidence.words, evidence.best, evidence.hits) == (3, pytest.approx(2 / 3), 3)
-    assert evidence.is_sufficient(0.5)
-    assert not evidence.is_sufficient(0.7)
+    assert (evidence.words, evidence.first, evidence.best, evidence.hits) == (3, 0.0, pytest.approx(2 / 3), 3)
+    # Words alone: -4.89 + 5.32 * 0 + 3.11 * 2/3 = -2.8167; 1 / (1 + e^2.8167) = 0.0564.
+    assert evidence.probability == pytest.approx(0.0564, abs=1e-4)
+    assert evidence.is_worth_asking
+    assert not evidence.is_worth_quoting
+
+
+def test_cosines_of_the_default_model_count_for_more_than_words(library: Any) -> None:
+    library.hits[1] = replace(library.hits[1], lexical_rank=1, vector_rank=1, vector_score=0.8)
+    library.hits[0] = replace(library.hits[0], lexical_rank=2, vector_rank=2, vector_score=0.6)
+    evidence = weigh("vault code zebra", library.hits, CALIBRATED_MODEL)
+    assert (evidence.cosine, evidence.agreement, evidence.by_meaning) == (0.8, 1.0, False)
+    # -14.26 + 0.93 * 0 + 4.19 * 2/3 + 1.95 * 1 + 15.63 * 0.8 = 2.9873; 1 / (1 + e^-2.9873) = 0.9520.
+    assert evidence.probability == pytest.approx(0.9520, abs=1e-4)
+
+
+def test_another_embedding_model_is_never_refused_by_words(library: Any) -> None:
+    library.hits[0] = replace(library.hits[0], vector_score=0.9)
+    evidence = weigh("zebra", library.hits, "multilingual")
+    assert (evidence.cosine, evidence.by_meaning) == (None, True)
+    assert evidence.is_worth_asking  # its words may be there in another language
+    assert not evidence.is_worth_quoting
 
 
 def test_together_counts_words_over_all_hits(library: Any) -> None:
@@ -73,8 +93,8 @@ def test_file_names_and_headings_are_evidence(library: Any) -> None:
 
 @pytest.mark.parametrize(("question", "enough"), [("What is it about?", True), ("zebra", False)])
 def test_a_question_without_content_words_misses_nothing(library: Any, question: str, enough: bool) -> None:
-    assert weigh(question, library.hits).is_sufficient(0.0) is enough
-    assert not weigh(question, []).is_sufficient(0.0)
+    assert weigh(question, library.hits).is_worth_asking is enough
+    assert not weigh(question, []).is_worth_asking
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from localrag.types import Answer, Chunk, Citation, Document, Hit, Message, Timings
 from localrag.ui import conversation, labels
-from localrag.ui.answer_view import facts, timings
+from localrag.ui.answer_view import facts, faults, searched, timings
 from localrag.ui.conversation import Turn
 from localrag.ui.marking import Excerpt, excerpt, find_sentence, unsupported
 from localrag.ui.safe import Highlight
@@ -258,3 +258,19 @@ def test_counts_and_scores() -> None:
     assert labels.count(1, "chunk") == "1 chunk"
     assert labels.count(1204, "chunk") == "1,204 chunks"
     assert labels.scores(hit()) == "Score 0.0328 · keyword #1 · semantic –"
+
+
+def test_what_a_sentence_has_wrong_is_named_beside_it() -> None:
+    shown = answer(unsupported=("It is $6.", "It is nice."), wrong=(("6",), ()))
+    assert faults(shown) == ["**6** in “It is \\$6.”"]
+    assert faults(answer(unsupported=("It is $6.",))) == []  # kept by an earlier version
+
+
+def test_a_refusal_says_what_was_searched() -> None:
+    refused = answer(refused=True, queries=("fee", "price"), hits=(hit(0), hit(1)))
+    assert searched(refused) == (
+        ":material/search: Searched for “fee”, “price”; the nearest 2 passages in 1 document are listed below."
+    )
+    assert searched(answer(refused=True, queries=("fee",), hits=())) == (
+        ":material/search: Searched for “fee”; nothing came near it."
+    )
