@@ -146,6 +146,7 @@ class Asking:
             page=self._index.page,
             context_tokens=self._settings.context_tokens,
             history_turns=self._settings.history_turns,
+            embedding_model=self._embedder.model.name,
         )
 
     def _query(self, text: str, top_k: int | None, semantic: float | None) -> Query:
