@@ -20,8 +20,10 @@ from localrag.types import Page, ParsedDocument
 _PAGE_CHARS = 3_000
 # A part this long fits one chunk (512 tokens at three characters each) with its heading.
 _PART_CHARS = 1_200
-# A longer array is read element by element; a shorter one may fit one part as a whole.
+# A longer object or array is read member by member; a shorter one may fit one part as a whole.
 _LARGE_CHARS = 1_000_000
+# Strings, closed or not, and brackets outside of them.
+_TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
 
 
 class _Literal(str):
@@ -62,14 +64,13 @@ def read(source: Source) -> ParsedDocument:
 def _values(text: str, name: str) -> Iterator[tuple[str, object]]:
     """The values in the file with their paths: one without a path, or one for each line of JSON Lines.
 
-    Of a long array each element is a value, and none is held longer than it takes to write it: as objects, a file of
-    100 MB takes more than a gigabyte.
+    Large objects and arrays are opened: each of their members is a value, and none is held longer than it takes to
+    write it. As objects, a file of 100 MB takes more than two gigabytes.
     """
     begin = _skip_space(text, 0)
-    inside = _skip_space(text, begin + 1)
     line = text.count("\n", 0, begin) + 1
-    if len(text) > _LARGE_CHARS and text.startswith("[", begin) and text.startswith(("[", "{"), inside):
-        end = yield from _elements(text, name, inside)
+    if _is_large(text, begin):
+        end = yield from _opened(text, name, begin, "")
         following = _next_line(text, name, end)
     else:
         value, end = _decoded(text, name, begin)
@@ -83,20 +84,66 @@ def _values(text: str, name: str) -> Iterator[tuple[str, object]]:
         yield f"line {line}", value
 
 
-def _elements(text: str, name: str, at: int) -> Generator[tuple[str, object], None, int]:
-    """The elements of an array, the first of which begins at `at`, one at a time; returns where the array ends."""
+def _is_large(text: str, at: int) -> bool:
+    """Whether what begins there is an object, or an array of objects or arrays, that ends beyond the bound."""
+    inside = _skip_space(text, at + 1)
+    if not text.startswith("{", at) and not (text.startswith("[", at) and text.startswith(("[", "{"), inside)):
+        return False
+    depth = 0
+    for token in _TOKEN.finditer(text, at, at + _LARGE_CHARS):
+        if token[0] in "[{":
+            depth += 1
+        elif token[0] in "]}":
+            depth -= 1
+            if not depth:
+                return False
+    return at + _LARGE_CHARS < len(text)
+
+
+def _opened(text: str, name: str, at: int, path: str) -> Generator[tuple[str, object], None, int]:
+    """The members of the large object or array that begins at `at`, one at a time; returns where it ends.
+
+    Small members of an object that follow each other come together, as an object.
+    """
+    is_object = text[at] == "{"
+    held = _Object()
     index = 0
     while True:
-        value, end = _decoded(text, name, _skip_space(text, at))
-        yield f"[{index}]", value
+        at = _skip_space(text, at + 1)
+        if is_object:
+            key, at = _key(text, name, at)
+        member = _join(path, (" ".join(key.split()) or '""') if is_object else f"[{index}]")
+        if _is_large(text, at):
+            if held:
+                yield path, held
+                held = _Object()
+            at = yield from _opened(text, name, at, member)
+        else:
+            value, at = _decoded(text, name, at)
+            if is_object:
+                held.append((key, value))
+            else:
+                yield member, value
         index += 1
-        at = _skip_space(text, end)
-        mark = text[at : at + 1]
-        if mark == "]":
-            return at + 1
-        if mark != ",":
+        at = _skip_space(text, at)
+        if text.startswith("}" if is_object else "]", at):
+            break
+        if not text.startswith(",", at):
             raise _invalid(name, "Expecting ',' delimiter", text, at)
-        at += 1
+    if held:
+        yield path, held
+    return at + 1
+
+
+def _key(text: str, name: str, at: int) -> tuple[str, int]:
+    """The key that begins at `at`, and where its value begins."""
+    if not text.startswith('"', at):
+        raise _invalid(name, "Expecting property name enclosed in double quotes", text, at)
+    key, at = _decoded(text, name, at)
+    at = _skip_space(text, at)
+    if not text.startswith(":", at):
+        raise _invalid(name, "Expecting ':' delimiter", text, at)
+    return str(key), _skip_space(text, at + 1)
 
 
 _DECODER = json.JSONDecoder(

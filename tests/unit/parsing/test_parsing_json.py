@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 
 import pytest
 
 from localrag.errors import UnreadableDocument
+from localrag.parsing.jsonlike import _values
 from localrag.types import ParsedDocument
 
 Read = Callable[[str | bytes, str], ParsedDocument]
@@ -131,3 +133,51 @@ def test_lines_after_a_long_array_are_read_too(read_content: Read) -> None:
 def test_a_long_array_that_is_damaged_says_where(end: str, said: str, read_content: Read) -> None:
     with pytest.raises(UnreadableDocument, match=said):
         read_content(f"[{LONG}\n{end}", "a.json")
+
+
+def _export(items: int) -> str:
+    """An object as programs export it: some facts, the records, a count."""
+    records = ", ".join(json.dumps({"id": f"id{at}", "brackets": '}]{["\\'}) for at in range(items))
+    return (
+        f'{{"meta": {{"version": 1}}, "by": "Ada", "data": {{"items" : [{records}], "next": null}}, "total": {items}}}'
+    )
+
+
+def test_the_records_of_a_large_object_are_read_one_by_one(read_content: Read) -> None:
+    # Some 40 characters a record: 30,000 of them are 1,200,000 characters, above the bound of 1,000,000.
+    large = read_content(_export(30_000), "a.json")
+    text = "\n".join(page.markdown for page in large.pages)
+    assert (
+        '- meta.version: 1\n- by: Ada\n\n## data.items[0]\n\n- id: id0\n- brackets: }]{["\\\n\n## data.items[1]' in text
+    )
+    assert text.endswith(
+        '## data.items[29999]\n\n- id: id29999\n- brackets: }]{["\\\n\n## data\n\n- next: null\n\n- total: 30000'
+    )
+    # The same as below the bound.
+    small = read_content(_export(2_000), "a.json")
+    assert [page.markdown for page in small.pages[:20]] == [page.markdown for page in large.pages[:20]]
+
+
+def test_a_record_is_made_before_the_next_is_read() -> None:
+    values = _values(_export(30_000)[:-100], "a.json")
+    assert next(values) == ("", [("meta", [("version", "1")]), ("by", "Ada")])
+    assert next(values) == ("data.items[0]", [("id", "id0"), ("brackets", '}]{["\\')])
+
+
+@pytest.mark.parametrize(
+    ("damaged", "said"),
+    [
+        ('{1: 2, "a": [%s]}', "Expecting property name enclosed in double quotes at line 1, column 2"),
+        ('{"a" [%s]}', "Expecting ':' delimiter at line 1, column 6"),
+        ('{"b": 1 "a": [%s]}', "Expecting ',' delimiter at line 1, column 9"),
+        ('{"a": [%s], }', "Expecting property name enclosed in double quotes at line 1, column 1240053"),
+        ('{"a": [%s', "Expecting ',' delimiter at line 1"),
+        ('{"a', "Unterminated string"),
+    ],
+)
+def test_a_large_object_that_is_damaged_says_where(damaged: str, said: str, read_content: Read) -> None:
+    # 37 characters a record and 2 between: 31,796 * 39 - 2 = 1,240,042; `}` comes 7 + 4 later.
+    records = ", ".join(['{"a": "0123456789012345678901234567"}'] * 31_796)
+    content = damaged % records if "%s" in damaged else damaged + "x" * 1_300_000
+    with pytest.raises(UnreadableDocument, match=re.escape(said)):
+        read_content(content, "a.json")
