@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -45,8 +46,12 @@ def draw(session: Session) -> None:
     for number, turn in enumerate(held.turns):
         latest = number == len(held.turns) - 1
         answer_view.draw_turn(rag, turn, catalog, key=f"turn_{number}", latest=latest)
+    _offer_again(held)
+    again: str | None = st.session_state.pop("asked_again", None)
     question = st.chat_input("Ask your documents", key="question", disabled=not documents, submit_mode="disable")
-    if question and question.strip():
+    if again:
+        _ask(rag, held, again, chosen, fresh=True)
+    elif question and question.strip():
         _ask(rag, held, question.strip(), chosen)
     elif documents and not held.turns:
         _hint(documents)
@@ -122,7 +127,20 @@ def _hint(documents: Sequence[Document]) -> None:
 # ---------------------------------------------------------------------------- asking
 
 
-def _ask(rag: RAG, held: Conversation, question: str, chosen: controls.Controls) -> None:
+def _offer_again(held: Conversation) -> None:
+    """A button for the reader who wants a new answer in place of one kept from before."""
+    last = held.turns[-1] if held.turns else None
+    if last is not None and last.answer is not None and last.answer.cached:
+        look: dict[str, Any] = {"icon": ":material/refresh:", "type": "tertiary"}
+        st.button("Answer again", key=f"again_{len(held.turns)}", on_click=_take_back, args=(held,), **look)
+
+
+def _take_back(held: Conversation) -> None:
+    st.session_state.asked_again = held.turns[-1].question
+    held.turns = held.turns[:-1]
+
+
+def _ask(rag: RAG, held: Conversation, question: str, chosen: controls.Controls, *, fresh: bool = False) -> None:
     """Shows the answer as it grows, keeps the turn however it ends, and draws the page anew."""
     answer_view.draw_question(question)
     theme.show_end()
@@ -139,6 +157,8 @@ def _ask(rag: RAG, held: Conversation, question: str, chosen: controls.Controls)
                 semantic=chosen.semantic,
                 scope=Scope(documents=chosen.documents) if chosen.documents else None,
                 use_llm=chosen.use_llm,
+                rerank=chosen.rerank,
+                fresh=fresh,
             )
             started = drawn = time.monotonic()
             body.markdown(_waiting(0.0))

@@ -24,6 +24,7 @@ class Controls:
     semantic: float
     documents: tuple[str, ...]
     use_llm: bool
+    rerank: bool
     clear: bool
 
 
@@ -62,9 +63,27 @@ def draw(settings: Settings, documents: Sequence[Document], turns: Sequence[Turn
         with st.container(horizontal=True, horizontal_alignment="distribute", key="slider_ends"):
             st.caption("Keyword", width="content")
             st.caption("Semantic", width="content")
+        rerank = _rerank(settings)
         chosen = _filter(documents)
         clear = _conversation_buttons(turns)
-    return Controls(top_k=top_k, semantic=semantic, documents=chosen, use_llm=use_llm, clear=clear)
+    return Controls(top_k=top_k, semantic=semantic, documents=chosen, use_llm=use_llm, rerank=rerank, clear=clear)
+
+
+def _rerank(settings: Settings) -> bool:
+    """Whether the best passages are read again; never where nobody is named to do it."""
+    if not settings.reranker:
+        missing = "Set LOCALRAG_RERANKER to `ollama`, or to a cross-encoder that `localrag models list` shows."
+        st.toggle("Rerank", value=False, key="no_reranker", disabled=True, help=missing)
+        return False
+    by = settings.llm_model if settings.reranker.lower() == "ollama" else settings.reranker
+    return st.toggle(
+        "Rerank",
+        value=settings.rerank,
+        key="rerank",
+        persist_state="session",
+        bind="query-params",
+        help=f"{by} reads the best passages again and puts them in order. Takes longer.",
+    )
 
 
 def _filter(documents: Sequence[Document]) -> tuple[str, ...]:
