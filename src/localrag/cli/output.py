@@ -179,6 +179,9 @@ def answer(result: Answer) -> None:
             console.print(Text.assemble((clean(citation.marker), "bold cyan"), f"{mark} “{quote}”"))
     for sentence in result.unsupported:
         say(f"not supported by the documents: {sentence}")
+    for query in result.queries:
+        if query != result.question:
+            say(f"also searched for: {query}")
     if result.left_out:
         say(f"{_count(len(result.left_out), 'passage')} did not fit into the prompt (LOCALRAG_CONTEXT_TOKENS).")
     if result.notice:

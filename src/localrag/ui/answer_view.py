@@ -53,6 +53,8 @@ def _answer(rag: RAG, answer: Answer, documents: Mapping[DocumentId, Document], 
         st.markdown(f":small[:orange-badge[not in the sources] {line}]")
     if answer.refused:
         st.caption(searched(answer))
+    elif rewritten := reworded(answer):
+        st.caption(rewritten)
     if not answer.citations and not answer.refused:
         st.warning("No passage of your documents supports this answer.", icon=":material/warning:")
     st.markdown(facts(answer))
@@ -67,6 +69,12 @@ def faults(answer: Answer) -> list[str]:
         for sentence, words in zip(answer.unsupported, answer.wrong, strict=False)  # older turns were kept without
         if words
     ]
+
+
+def reworded(answer: Answer) -> str:
+    """What was looked for besides the question as it was asked; empty when nothing was."""
+    queries = [f"“{plain(query)}”" for query in answer.queries if query != answer.question]
+    return f":material/search: Searched for {', '.join(queries)} too." if queries else ""
 
 
 def searched(answer: Answer) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from localrag.types import Answer, Chunk, Citation, Document, Hit, Message, Timings
 from localrag.ui import conversation, labels
-from localrag.ui.answer_view import facts, faults, searched, timings
+from localrag.ui.answer_view import facts, faults, reworded, searched, timings
 from localrag.ui.conversation import Turn
 from localrag.ui.marking import Excerpt, excerpt, find_sentence, unsupported
 from localrag.ui.safe import Highlight
@@ -274,3 +274,9 @@ def test_a_refusal_says_what_was_searched() -> None:
     assert searched(answer(refused=True, queries=("fee",), hits=())) == (
         ":material/search: Searched for “fee”; nothing came near it."
     )
+
+
+def test_an_answer_says_what_else_was_searched_than_its_question() -> None:
+    shown = answer(question="Who signed it?", queries=("Who signed it?", "Who signed it? lease *garage*"))
+    assert reworded(shown) == ":material/search: Searched for “Who signed it? lease \\*garage\\*” too."
+    assert reworded(answer(question="Who?", queries=("Who?",))) == ""
