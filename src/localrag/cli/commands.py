@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from localrag.cli.options import AsJson, Collection, Documents, Rerank, Semantic, Tags, TopK, tag_values
 from localrag.errors import LocalRagError, NotFoundError, SettingsError
 
 if TYPE_CHECKING:
@@ -25,18 +26,6 @@ app = typer.Typer(
 )
 models_app = typer.Typer(help="Models that embed or rerank: list those here, pull another.", no_args_is_help=True)
 app.add_typer(models_app, name="models")
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
-TopK = Annotated[int | None, typer.Option("--top-k", min=1, max=100, help="How many passages.")]
-Semantic = Annotated[
-    float | None, typer.Option("--semantic", min=0.0, max=1.0, help="0 keyword only ... 1 meaning only.")
-]
-Rerank = Annotated[
-    bool | None, typer.Option("--rerank/--no-rerank", help="Have LOCALRAG_RERANKER read the best passages again.")
-]
-Documents = Annotated[list[str] | None, typer.Option("--document", help="Only this document (name or id).")]
-Tags = Annotated[list[str] | None, typer.Option("--tag", metavar="K=V", help="Only documents with this tag.")]
-Collection = Annotated[str | None, typer.Option("--collection", metavar="A/B", help="Only this collection.")]
 
 
 @contextmanager
@@ -77,20 +66,10 @@ def _exit_on_error() -> Iterator[None]:
         raise typer.Exit(130) from None
 
 
-def _tags(values: list[str] | None) -> dict[str, str]:
-    pairs = {}
-    for value in values or []:
-        key, equals, content = value.partition("=")
-        if not equals:
-            raise SettingsError(f"--tag {value} is not of the form K=V.", hint="Write it as --tag year=2026.")
-        pairs[key] = content
-    return pairs
-
-
 def _scope(documents: list[str] | None, tags: list[str] | None, collection: str | None) -> Scope:
     from localrag.app import Scope  # deferred, as above
 
-    return Scope(documents=documents or (), tags=_tags(tags), collection=collection)
+    return Scope(documents=documents or (), tags=tag_values(tags), collection=collection)
 
 
 def _say_if_empty(rag: RAG) -> None:
@@ -116,7 +95,7 @@ def ingest(
     from localrag.cli import output
 
     with _exit_on_error():
-        tags = _tags(tag) or None
+        tags = tag_values(tag) or None
         if "" in paths:  # an unset variable of a script; as a path it would be the working folder
             raise SettingsError("A path is empty.", hint="Name a file or folder; `.` is the folder you are in.")
         if reset and not yes:
