@@ -1,8 +1,10 @@
 """Retrieval quality of the default settings on the judged sets, by keyword, by meaning and by both.
 
-    python benchmarks/retrieval.py [--sets squad2-dev cranfield] [--bench FOLDER] [--cache FILE]
+    python benchmarks/retrieval.py [--sets squad2-dev cranfield] [--bench FOLDER] [--cache FILE] [--runs]
 
 Prints a table and keeps the figures in `benchmarks/results/retrieval.json`; sets that were not asked for keep theirs.
+With `--runs` each set's run, slider and questions included, is kept in `benchmarks/results/runs/SET.json`, where
+`localrag evaluate SET --baseline` and the Evaluate page can read it.
 Embedding is remembered in the cache, so only the first run is slow (minutes a set on two cores).
 """
 
@@ -13,6 +15,7 @@ import json
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 from vector_cache import CachedEmbedder
@@ -21,6 +24,7 @@ from localrag.chunking.split import Chunker
 from localrag.embedding.registry import create_embedder
 from localrag.evaluation.beir import load_dataset
 from localrag.evaluation.benchmark import Evaluation, Progress, evaluate
+from localrag.evaluation.runs import as_run
 from localrag.index.sqlite import SqliteIndex
 from localrag.parsing.isolated import IsolatedParser
 from localrag.parsing.source import Limits
@@ -30,6 +34,7 @@ from localrag.types import IndexHeader
 
 BENCH = Path(__file__).resolve().parents[2] / "shared" / "bench"
 RESULTS = Path(__file__).parent / "results" / "retrieval.json"
+RUNS = RESULTS.parent / "runs"
 SETS = (
     "squad2-dev",
     "cranfield",
@@ -59,7 +64,9 @@ def open_index(embedder: Embedder, settings: Settings) -> Iterator[SqliteIndex]:
             index.close()
 
 
-def run(folder: Path, *, settings: Settings, embedder: Embedder, titles: bool = True) -> Evaluation:
+def run(
+    folder: Path, *, settings: Settings, embedder: Embedder, titles: bool = True, sweep: bool = False
+) -> Evaluation:
     """The evaluation of one set in an index of its own."""
     parser = IsolatedParser(limits=Limits())
     try:
@@ -72,6 +79,7 @@ def run(folder: Path, *, settings: Settings, embedder: Embedder, titles: bool = 
                 parser=parser,
                 semantic=settings.semantic,
                 titles=titles,
+                sweep=sweep,
                 on_progress=_show,
             )
     finally:
@@ -81,9 +89,7 @@ def run(folder: Path, *, settings: Settings, embedder: Embedder, titles: bool = 
 def as_record(evaluation: Evaluation, settings: Settings) -> dict[str, object]:
     """What is kept of an evaluation: settings and figures to four places, no times."""
     return {
-        "settings": settings.model_dump(
-            include={"embedding_model", "chunk_tokens", "chunk_overlap_tokens", "semantic", "fusion"}
-        ),
+        "settings": _kept(settings),
         "documents": evaluation.documents,
         "chunks": evaluation.chunks,
         "queries": evaluation.queries,
@@ -97,6 +103,20 @@ def as_record(evaluation: Evaluation, settings: Settings) -> dict[str, object]:
             "p": round(evaluation.comparison.p_value, 4),
         },
     }
+
+
+def keep_run(evaluation: Evaluation, folder: Path, settings: Settings) -> None:
+    """Writes the run of the set for others to compare with."""
+    made_at = datetime.now(UTC)
+    saved = as_run(evaluation, load_dataset(folder), settings=_kept(settings), made_at=made_at)
+    RUNS.mkdir(parents=True, exist_ok=True)
+    (RUNS / f"{folder.name}.json").write_text(saved.to_json(), encoding="utf-8")
+
+
+def _kept(settings: Settings) -> dict[str, str | int | float | bool | None]:
+    return settings.model_dump(
+        include={"embedding_model", "chunk_tokens", "chunk_overlap_tokens", "semantic", "fusion"}
+    )
 
 
 def table(evaluations: Sequence[Evaluation]) -> str:
@@ -122,6 +142,7 @@ def main() -> None:
     options.add_argument("--bench", type=Path, default=BENCH)
     options.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "localrag-bench" / "vectors.db")
     options.add_argument("--no-titles", action="store_true", help="leave titles out; nothing is kept")
+    options.add_argument("--runs", action="store_true", help="measure the whole slider too, and keep each run")
     chosen = options.parse_args()
     kept = json.loads(RESULTS.read_text("utf-8")) if RESULTS.is_file() else {}
     settings = load_settings()
@@ -131,11 +152,14 @@ def main() -> None:
     for name in chosen.sets:
         print(name, flush=True)
         folder = chosen.bench / name
-        evaluations.append(run(folder, settings=settings, embedder=embedder, titles=not chosen.no_titles))
+        titles = not chosen.no_titles
+        evaluations.append(run(folder, settings=settings, embedder=embedder, titles=titles, sweep=chosen.runs))
         kept[name] = as_record(evaluations[-1], settings)
         if not chosen.no_titles:
             RESULTS.parent.mkdir(parents=True, exist_ok=True)
             RESULTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+            if chosen.runs:
+                keep_run(evaluations[-1], folder, settings)
     embedder.close()
     print(table(evaluations))
 
