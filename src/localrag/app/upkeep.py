@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from localrag.app import wiring
+from localrag.parsing.tool_checks import tool_checks
 from localrag.protocols import LLM, Embedder, Library, Reranker
 from localrag.settings import Settings
 from localrag.types import Check
@@ -24,13 +26,14 @@ class Upkeep:
         return [*self.library_checks(deep=deep), *self.reranker_checks(), *self.llm_checks()]
 
     def library_checks(self, *, deep: bool = True) -> list[Check]:
-        """The part of `health` that asks no service: settings, index, embedding model, vectors."""
+        """The part of `health` that asks no service: settings, index, embedding model, tools for reading, vectors."""
         model, pending = self._embedder.model, self._index.pending_count()
         made = f"{pending} texts wait for their vector" if pending else "all made"
         return [
             Check(name="settings", ok=True, detail=f"data in {self.settings.data_dir}"),
             *self._index.check(deep=deep),
             Check(name="embedding model", ok=True, detail=f"{model.name} ({model.dimension} dimensions)"),
+            *tool_checks(wiring.tools(self.settings)),
             Check(name="vectors", ok=not pending, detail=made, hint="Run `localrag embed`." if pending else ""),
         ]
 
