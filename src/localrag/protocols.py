@@ -362,6 +362,11 @@ class Reranker(Protocol):
     @property
     def name(self) -> str: ...
 
+    @property
+    def share(self) -> float:
+        """How much its scores count against those of the search, in (0, 1]: 1 sets the order alone."""
+        ...
+
     def score(self, query: str, passages: Sequence[str]) -> Sequence[float | None]:
         """How well each passage answers the query, higher is better, in the order given; None is not judged.
 

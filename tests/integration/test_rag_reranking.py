@@ -27,6 +27,7 @@ class Brevity:
     """Likes short passages."""
 
     name = "brevity"
+    share = 1.0
 
     def __init__(self) -> None:
         self.read: list[int] = []

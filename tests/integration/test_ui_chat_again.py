@@ -22,6 +22,7 @@ class Brevity:
     """Likes short passages."""
 
     name = "brevity"
+    share = 1.0
 
     def score(self, query: str, passages: Sequence[str]) -> Sequence[float | None]:
         return [-float(len(passage)) for passage in passages]

@@ -128,7 +128,7 @@ class Asking:
         if self._reranker is None:
             raise SettingsError(
                 "No reranker is configured.",
-                hint="Set LOCALRAG_RERANKER=ollama, or name a cross-encoder of `localrag models list`.",
+                hint="Set LOCALRAG_RERANKER to late-interaction, ollama, or a cross-encoder of `localrag models list`.",
             )
         return self._reranker
 

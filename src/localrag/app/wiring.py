@@ -122,10 +122,17 @@ def reranker(settings: Settings) -> Reranker | None:
     """Who reads the best passages again; None when the settings name nobody. Nothing is loaded until it is used."""
     if not settings.reranker:
         return None
-    if settings.reranker.lower() != "ollama":
-        from localrag.reranking.registry import NamedReranker  # deferred: few libraries rerank
+    models_dir = DataFolders.of(settings).models
+    if settings.reranker == "late-interaction":
+        from localrag.embedding.registry import find_model  # deferred: few libraries rerank
+        from localrag.reranking.late_interaction import LateInteraction
 
-        return NamedReranker(settings.reranker, models_dir=DataFolders.of(settings).models)
+        model = find_model(settings.embedding_model, models_dir)
+        return LateInteraction(model, max_tokens=model.max_tokens)
+    if settings.reranker != "ollama":
+        from localrag.reranking.registry import NamedReranker  # deferred, as above
+
+        return NamedReranker(settings.reranker, models_dir=models_dir)
     from localrag.reranking.llm_judge import LlmReranker  # deferred, as above
 
     limit = settings.rerank_timeout_s

@@ -53,6 +53,10 @@ class LlmReranker:
     def name(self) -> str:
         return f"{self._llm.name} as judge"
 
+    @property
+    def share(self) -> float:
+        return 1.0
+
     def score(self, query: str, passages: Sequence[str]) -> list[float | None]:
         """The grade of each passage; None for one whose reply was no grade, and for those that time ran out for.
 

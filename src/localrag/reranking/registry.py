@@ -42,7 +42,7 @@ def find_reranker(name: str, models_dir: Path) -> RerankerSpec:
     for candidate in (name, full_name(name)):
         if folder := named_folder(models_dir, candidate):
             return read_folder(folder, candidate)
-    here = ", ".join(["ollama", *(spec.name for spec in list_rerankers(models_dir))])
+    here = ", ".join(["late-interaction", "ollama", *(spec.name for spec in list_rerankers(models_dir))])
     raise ModelError(
         f"The reranker {name!r} is not here; there is: {here}.",
         hint=f"Run `localrag models pull {full_name(name)}`, or set LOCALRAG_RERANKER to one of those.",
@@ -78,6 +78,10 @@ class NamedReranker:
     @property
     def name(self) -> str:
         return self._name
+
+    @property
+    def share(self) -> float:
+        return 1.0
 
     def score(self, query: str, passages: Sequence[str]) -> list[float | None]:
         """The cross-encoder's score of each passage, any number, higher is better.

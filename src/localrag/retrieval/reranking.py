@@ -25,8 +25,9 @@ def reranked_k(top_k: int) -> int:
 def reranked(ranking: Ranking, question: str, reranker: Reranker, *, top_k: int) -> Ranking:
     """The `top_k` best hits by the reranker's judgement of each passage against the question.
 
-    A hit that was not judged keeps its place, and equal judgements keep their order. A reranker that fails costs no
-    answer: the order is then that of the search, and `notice` says why.
+    Its scores and those of the search, both scaled to 0 to 1, are mixed by its `share`. A hit that was not judged keeps
+    its place, and equal ones keep their order. A reranker that fails costs no answer: the order is then that of the
+    search, and `notice` says why.
     """
     started = time.perf_counter()
     hits, notice = ranking.hits, ""
@@ -37,22 +38,30 @@ def reranked(ranking: Ranking, question: str, reranker: Reranker, *, top_k: int)
             logger.warning("the reranker %s failed: %s", reranker.name, error.kind)
             notice = f"The passages were not reranked. {error}"
         else:
-            hits, notice = _ordered(hits, scores), _missing(scores)
+            hits, notice = _ordered(hits, scores, reranker.share), _missing(scores)
     milliseconds = ranking.milliseconds + (time.perf_counter() - started) * 1000.0
     kept = tuple(replace(hit, rank=rank) for rank, hit in enumerate(hits[:top_k], start=1))
     return replace(ranking, hits=kept, notice=_joined(ranking.notice, notice), milliseconds=milliseconds)
 
 
-def _ordered(hits: tuple[Hit, ...], scores: Sequence[float | None]) -> tuple[Hit, ...]:
+def _ordered(hits: tuple[Hit, ...], scores: Sequence[float | None], share: float) -> tuple[Hit, ...]:
     """The judged hits, best first, in the places that judged hits had."""
-    scored = [replace(hit, rerank_score=score) for hit, score in zip(hits, scores, strict=True)]
-    places = [place for place, score in enumerate(scores) if score is not None]
-    # Sorting is stable: equal scores stay in the order of the search.
-    best = sorted(places, key=lambda place: scores[place] or 0.0, reverse=True)
-    ordered = list(scored)
-    for place, origin in zip(places, best, strict=True):
-        ordered[place] = scored[origin]
+    judged = [(place, score) for place, score in enumerate(scores) if score is not None]
+    new = _scaled([score for _, score in judged])
+    old = _scaled([hits[place].score for place, _ in judged])
+    worth = {place: share * a + (1.0 - share) * b for (place, _), a, b in zip(judged, new, old, strict=True)}
+    # Sorting is stable: equal worth stays in the order of the search.
+    best = sorted(worth, key=lambda place: worth[place], reverse=True)
+    ordered = list(hits)
+    for place, origin in zip(worth, best, strict=True):
+        ordered[place] = replace(hits[origin], rerank_score=scores[origin])
     return tuple(ordered)
+
+
+def _scaled(values: Sequence[float]) -> list[float]:
+    """The values over 0 to 1; all 1 where they are equal."""
+    low, high = min(values, default=0.0), max(values, default=0.0)
+    return [(value - low) / (high - low) if high > low else 1.0 for value in values]
 
 
 def _missing(scores: Sequence[float | None]) -> str:

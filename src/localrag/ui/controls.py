@@ -72,10 +72,12 @@ def draw(settings: Settings, documents: Sequence[Document], turns: Sequence[Turn
 def _rerank(settings: Settings) -> bool:
     """Whether the best passages are read again; never where nobody is named to do it."""
     if not settings.reranker:
-        missing = "Set LOCALRAG_RERANKER to `ollama`, or to a cross-encoder that `localrag models list` shows."
+        missing = "Set LOCALRAG_RERANKER to `late-interaction`, `ollama`, or a cross-encoder of `localrag models list`."
         st.toggle("Rerank", value=False, key="no_reranker", disabled=True, help=missing)
         return False
-    by = settings.llm_model if settings.reranker.lower() == "ollama" else settings.reranker
+    by = {"ollama": settings.llm_model, "late-interaction": settings.embedding_model}.get(
+        settings.reranker, settings.reranker
+    )
     return st.toggle(
         "Rerank",
         value=settings.rerank,

@@ -8,6 +8,7 @@ second text with its closing mark (those of type 1), the two-value head also, be
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Callable
 from pathlib import Path
 
@@ -36,6 +37,12 @@ def write_model() -> Callable[..., Path]:
 def graph() -> Callable[..., bytes]:
     """Gives the bytes of such a graph."""
     return _graph
+
+
+@pytest.fixture
+def token_graph() -> Callable[..., bytes]:
+    """Gives the bytes of a graph that looks up a row of a table for each token."""
+    return _token_graph
 
 
 def _write_model(folder: Path, *, head: int = 1, types: bool = True, max_tokens: int = 32) -> Path:
@@ -101,6 +108,15 @@ def _graph(*, head: int, types: bool, extra_input: str = "") -> bytes:
     body = b"".join(_field(1, node) for node in nodes) + _field(2, b"tiny")
     body += b"".join(_field(11, _value(name, 7, ["batch", "tokens"])) for name in inputs)
     body += _field(12, _value("logits", 1, ["batch", "labels"]))
+    return _number(1, 7) + _field(7, body) + _field(8, _field(1, b"") + _number(2, 11))
+
+
+def _token_graph(rows: list[list[float]]) -> bytes:
+    table = _number(1, len(rows)) + _number(1, len(rows[0])) + _number(2, 1) + _field(8, b"table")
+    table += _field(9, struct.pack(f"<{len(rows) * len(rows[0])}f", *(value for row in rows for value in row)))
+    body = _field(1, _node("Gather", ["table", "input_ids"], ["states"], axis=0)) + _field(2, b"tiny")
+    body += _field(5, table) + _field(11, _value("input_ids", 7, ["batch", "tokens"]))
+    body += _field(12, _value("states", 1, ["batch", "tokens", "dimension"]))
     return _number(1, 7) + _field(7, body) + _field(8, _field(1, b"") + _number(2, 11))
 
 

@@ -124,7 +124,7 @@ def test_an_unknown_reranker_names_those_here_and_the_command(
 ) -> None:
     write_model(tmp_path / "models" / "tiny")
     judge = NamedReranker(name, models_dir=tmp_path / "models")
-    with pytest.raises(ModelError, match="not here; there is: ollama, tiny") as caught:
+    with pytest.raises(ModelError, match="not here; there is: late-interaction, ollama, tiny") as caught:
         judge.score("q", ["p"])
     assert f"localrag models pull {name}" in caught.value.hint
     (check,) = judge.check()

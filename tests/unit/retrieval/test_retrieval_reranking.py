@@ -16,6 +16,7 @@ class Judge:
     """Gives the scores it was told to, and remembers what it was asked."""
 
     name = "judge"
+    share = 1.0
 
     def __init__(self, *scores: float | None) -> None:
         self.scores = scores
@@ -83,6 +84,14 @@ def test_a_reranker_that_fails_costs_only_its_own_work() -> None:
     found = reranked(before, "q", Broken(), top_k=2)
     assert found.hits == before.hits[:2]
     assert found.notice == "The passages were not reranked. The file model.onnx is gone. Pull it again."
+
+
+def test_a_judge_with_a_share_is_mixed_with_the_search() -> None:
+    # Search 1, 1/2, 1/3 scaled: 1, .25, 0. Judge 0, 4, 3 scaled: 0, 1, .75. Half of each: .5, .625, .375.
+    judge = Judge(0.0, 4.0, 3.0)
+    judge.share = 0.5
+    found = reranked(ranking("a", "b", "c"), "q", judge, top_k=3)
+    assert shown(found) == [("b", 1, 4.0), ("a", 2, 0.0), ("c", 3, 3.0)]
 
 
 def test_an_earlier_notice_stays_and_nothing_is_judged_where_nothing_was_found() -> None:
