@@ -19,7 +19,8 @@ _MIN_PAGES = 3
 _MIN_SHARE = 0.2  # of the pages: chapters have headers of their own, odd and even pages differ
 _WINDOW = 5  # pages before and after, in which a number must count pages: sections are numbered anew
 _COUNTED = 4  # of those pages must agree, or three where there are hardly more
-_INTEGER = re.compile(r"(?<![\d.,])\d{1,6}(?![\d]|[.,]\d)")
+# Not `ABC-000123` nor `DEF10234`: such numbers count the pages of a case, and each page is asked for by its own.
+_INTEGER = re.compile(r"(?<![\d.,])(?!0\d{3})\d{1,4}(?![\d]|[.,]\d)")
 _PAGE_ONLY = re.compile(r"(?:page |p\. ?|[-–—(] ?)?#(?: ?[-–—)]|(?: of| /|/) ?\d+)?", re.IGNORECASE)
 
 _Key = tuple[str, int]

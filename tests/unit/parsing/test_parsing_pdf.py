@@ -350,6 +350,23 @@ def test_running_lines_are_kept_once_and_page_numbers_never(tmp_path: Path) -> N
     assert all("Table 3 is the same" in page.markdown for page in pages)
 
 
+@pytest.mark.parametrize("first", ["ABC-000123", "DEF10234", "000123", "0099"])
+def test_numbers_stamped_on_the_pages_of_a_case_stay(first: str, tmp_path: Path) -> None:
+    prefix = first.rstrip("0123456789")
+    digits = first.removeprefix(prefix)
+    stamps = [f"{prefix}{int(digits) + at:0{len(digits)}}" for at in range(6)]
+    document = pymupdf.open()
+    for number, stamp in enumerate(stamps, 1):
+        page = document.new_page()
+        write(page, 72, 100, f"Deposition of day {number}.")
+        write(page, 300, 800, str(number + 10), size=8)
+        write(page, 480, 820, stamp, size=8)
+    pages = read(save(document, tmp_path)).pages
+    assert [page.markdown.split() for page in pages] == [
+        [*f"Deposition of day {number}.".split(), stamp] for number, stamp in enumerate(stamps, 1)
+    ]
+
+
 def test_a_margin_line_that_differs_stays(tmp_path: Path) -> None:
     document = pymupdf.open()
     for amount in (170, 250, 310, 420):
