@@ -15,18 +15,24 @@ from pathlib import Path
 
 from localrag.parsing.ocr_page import OcrPage
 
+# Of some 4 KB: 200 MB. Above it the tenth that was not used for longest goes.
+_MOST, _KEPT = 50_000, 0.9
+
 
 class OcrCache:
     """Entries in one folder, which is made when the first is stored. An unusable folder only costs the time saved."""
 
-    def __init__(self, folder: str, *, reader: str) -> None:
+    def __init__(self, folder: str, *, reader: str, most: int = _MOST) -> None:
         """A cache for what `reader` reads: an engine with its version and language, as others read differently.
 
         Args:
             folder: where the entries are; empty: nothing is stored or found.
+            reader: see above.
+            most: entries that are kept, those that were used last.
         """
         self._folder = Path(folder) if folder else None
         self._reader = reader.encode()
+        self._most = most
 
     def get(self, picture: bytes) -> OcrPage | None:
         """What was read on the picture, or None; damaged entries count as absent."""
@@ -34,7 +40,10 @@ class OcrCache:
             return None
         name, key = self._name_and_key(picture)
         with suppress(OSError, ValueError, TypeError, zlib.error):
-            return OcrPage.from_bytes(zlib.decompress(_sealed((self._folder / name).read_bytes(), key)))
+            page = OcrPage.from_bytes(zlib.decompress(_sealed((self._folder / name).read_bytes(), key)))
+            with suppress(OSError):  # a cache that may only be read
+                os.utime(self._folder / name)
+            return page
         return None
 
     def put(self, picture: bytes, page: OcrPage) -> None:
@@ -51,6 +60,16 @@ class OcrCache:
                 Path(temporary).replace(self._folder / name)
             finally:
                 Path(temporary).unlink(missing_ok=True)
+            self._prune(self._folder)
+
+    def _prune(self, folder: Path) -> None:
+        """Deletes the entries that were not used for longest where there are too many; half-written ones count too."""
+        with os.scandir(folder) as found:
+            names = [entry.path for entry in found]
+        if len(names) > self._most:
+            used = {name: Path(name).stat().st_mtime_ns for name in names}
+            for name in sorted(names, key=used.__getitem__)[: len(names) - int(_KEPT * self._most)]:
+                Path(name).unlink(missing_ok=True)
 
     def _name_and_key(self, picture: bytes) -> tuple[str, bytes]:
         digest = hashlib.sha256(self._reader + b"\0" + hashlib.sha256(picture).digest()).digest()

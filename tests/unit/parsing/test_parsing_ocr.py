@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,8 @@ from PIL import Image, ImageOps
 from localrag.errors import DocumentTooLarge, NeedsOcr, UnreadableDocument
 from localrag.parsing import ocr, pdf, pictures
 from localrag.parsing.isolated import IsolatedParser
+from localrag.parsing.ocr_cache import OcrCache
+from localrag.parsing.ocr_page import OcrPage
 from localrag.parsing.pdf_scans import page_picture
 from localrag.parsing.render import render_page
 from localrag.parsing.source import Limits, Source, Tools
@@ -185,6 +188,19 @@ def test_a_damaged_or_unusable_cache_costs_nothing_but_time(tmp_path: Path) -> N
     assert ocr.recognised_before(drawn([OTHER]), tools) == page
     (tmp_path / "file").write_text("no folder")
     assert ocr.recognise(drawn([OTHER]), Tools(ocr_cache=str(tmp_path / "file"))) == page
+
+
+def test_the_cache_keeps_the_entries_that_were_used_last(tmp_path: Path) -> None:
+    cache = OcrCache(str(tmp_path), reader="engine", most=10)
+    for number in range(10):
+        cache.put(b"%d" % number, OcrPage(float(number), 1.0, ()))
+        entry = max(tmp_path.iterdir(), key=lambda path: path.stat().st_mtime_ns)
+        os.utime(entry, (1_000_000 + number, 1_000_000 + number))
+    assert cache.get(b"0") is not None  # the oldest, used now
+    cache.put(b"10", OcrPage(10.0, 1.0, ()))
+    # Eleven are over the bound of ten, so nine are kept: those numbered 1 and 2 go.
+    kept = [number for number in range(11) if cache.get(b"%d" % number)]
+    assert kept == [0, 3, 4, 5, 6, 7, 8, 9, 10]
 
 
 def yellow(png: bytes) -> tuple[float, float, float, float] | None:
