@@ -5,8 +5,9 @@
 The best 20 chunks of the hybrid ranking of the settings are put in the order of MaxSim (Khattab and Zaharia, "ColBERT:
 Efficient and Effective Passage Search via Contextualized Late Interaction over BERT", SIGIR 2020,
 https://doi.org/10.1145/3397271.3401075): each token of the question, its best cosine among the tokens of the passage,
-averaged, by default or weighted by the token's idf over the 20 passages or over all passages of the set. A mixture `a` is a * MaxSim + (1 - a) * the fused
-score, both scaled to 0..1 over the 20. `p` is that of the difference from the order as it was (paired randomisation);
+averaged, all alike or weighted by the token's idf over the 20 passages or over all passages read. A mixture `a` is
+a * MaxSim + (1 - a) * the fused score, both scaled to 0..1 over the 20. `p` is that of the difference from the order as
+it was (paired randomisation);
 seconds are those of the processor, of one thread, with nothing cached. Keeps its figures in
 `benchmarks/results/reranking.json`.
 """

@@ -11,6 +11,7 @@ from localrag.errors import BackendUnavailable, ModelMissing
 from localrag.generation.ollama import OllamaLLM
 from localrag.generation.tokens import TiktokenCounter
 from localrag.protocols import Generation
+from localrag.reranking.llm_judge import LlmReranker
 from localrag.settings import load_settings
 from localrag.types import Chunk, Hit, Message, Page, Ranking
 
@@ -96,3 +97,13 @@ def test_a_question_is_answered_with_a_checked_citation(host: str) -> None:
     assert "[notes.txt]" in answer.text
     assert [(citation.quote, citation.verified) for citation in answer.citations][:1] == [(TEXT, True)]
     assert answer.timings.first_token is not None
+
+
+def test_the_model_grades_passages_within_its_time(host: str) -> None:
+    judge = LlmReranker(OllamaLLM(host=host, model=MODEL, timeout_s=300), context_tokens=1024, timeout_s=600)
+    passages = [TEXT, "The weather was mild and nothing of note happened in the valley."]
+    grades = judge.score("What is the vault code of Mira Falk?", passages)
+    # So small a model may grade both alike; what it says must be grades, and the right passage never the worse.
+    right, wrong = (grade for grade in grades if grade is not None)
+    assert 0 <= wrong <= right <= 3
+    assert judge.check()[0].ok
