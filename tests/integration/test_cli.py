@@ -402,3 +402,14 @@ def test_an_index_that_cannot_be_opened_says_what_to_do(url: str, told: str) -> 
     assert done.returncode == 2
     assert told in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
+
+
+def test_both_parts_of_a_question_are_searched_and_said_to_be(folder: Path) -> None:
+    run("ingest", str(folder))
+    question = "When does the lease of the garage end and who serviced the old boiler?"
+    searched = [question, "When does the lease of the garage end", "who serviced the old boiler?"]
+    found = data("ask", question, "--no-llm")
+    assert found["queries"] == searched
+    assert {hit["document"] for hit in found["hits"][:2]} == {"lease.md", "notes.txt"}
+    shown = " ".join(run("ask", question, "--no-llm").stderr.split())
+    assert f"also searched for: {searched[1]} also searched for: {searched[2]}" in shown
