@@ -7,9 +7,8 @@ Efficient and Effective Passage Search via Contextualized Late Interaction over 
 https://doi.org/10.1145/3397271.3401075): each token of the question, its best cosine among the tokens of the passage,
 averaged, all alike or weighted by the token's idf over the 20 passages or over all passages read. A mixture `a` is
 a * MaxSim + (1 - a) * the fused score, both scaled to 0..1 over the 20. `p` is that of the difference from the order as
-it was (paired randomisation);
-seconds are those of the processor, of one thread, with nothing cached. Keeps its figures in
-`benchmarks/results/reranking.json`.
+it was (paired randomisation); seconds are those of the processor, of one thread, with nothing cached. Keeps its figures
+in `benchmarks/results/reranking.json`.
 """
 
 from __future__ import annotations
