@@ -5,7 +5,8 @@ cut, pieces moved, doubled or taken from another file; in zip-based formats the 
 It is read by the parser process and cut into chunks. Wanted: pages with chunks, or an error of ours that was raised on
 purpose. Counted as faults, and kept in --keep: a time limit reached twice (once may be a busy machine), a crashed
 parser, pages without any chunk, and an exception that no reader foresaw. The n-th file of a format is the same in every
-run of a seed. Every 50 files the state is written to --state; a run that finds it goes on where that one ended.
+run of a seed. Every 50 files the state is written to --state; a run that finds it goes on where that one ended, and
+leaves in `benchmarks/results/fuzz_formats.json` what came of each format and how many files were read.
 
     python benchmarks/fuzz_formats.py --files 50 --only docx pptx     # a look
     nice python benchmarks/fuzz_formats.py --files 2000 --state fuzz.json
@@ -34,6 +35,7 @@ from localrag.parsing.source import Limits, Tools
 from localrag.testing import HashEmbedder
 
 ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks/results/fuzz_formats.json"
 SEEDS = (ROOT / "tests/golden/files", ROOT / "tests/data/office")
 FAULTS = ("timeout", "crash", "no chunks", "unforeseen")
 # What the parser process says of an exception that a reader let through.
@@ -178,6 +180,15 @@ def table(results: dict[str, Counter[str]], seconds: Counter[str]) -> str:
     return "\n".join(lines)
 
 
+def record(state: dict[str, dict[str, dict[str, int]]]) -> None:
+    """Writes what came of all formats in the state."""
+    found = {
+        kind: {"files": sum(one["counts"].values()), "counts": dict(sorted(one["counts"].items()))}
+        for kind, one in sorted(state.items())
+    }
+    RESULTS.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     arguments.add_argument("--files", type=int, default=2_000, help="of each format")
@@ -200,10 +211,12 @@ def main() -> None:
                 start = time.perf_counter()
                 counts[fuzzer.outcome(kind, number)] += 1
                 seconds[kind] += time.perf_counter() - start
+                state[kind] = {"counts": dict(counts), "seconds": round(seconds[kind], 2)}
                 if options.state and (number % 50 == 49 or number + 1 == options.files):
-                    state[kind] = {"counts": dict(counts), "seconds": round(seconds[kind], 2)}
                     options.state.write_text(json.dumps(state))
     print(table(results, seconds))
+    if options.state:
+        record(state)
 
 
 if __name__ == "__main__":
