@@ -226,6 +226,7 @@ class Answer:
 
     wrong: for each of the `unsupported` sentences its figures and names, as written, that its sources do not have.
     cached: the same question was answered before, and nothing it depends on has changed since.
+    computed: from the catalog or over all rows of a table, not from passages; nothing was searched, and no model asked.
     """
 
     question: str
@@ -243,6 +244,7 @@ class Answer:
     notice: str = ""
     wrong: tuple[tuple[str, ...], ...] = ()
     cached: bool = False
+    computed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

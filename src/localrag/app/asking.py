@@ -12,6 +12,7 @@ from localrag.app.answer_cache import answer_key, recall, remembered
 from localrag.embedding.query_memory import QueryMemory
 from localrag.errors import SettingsError
 from localrag.filters import DocumentIn, Filter, InCollection, TagIs, all_of
+from localrag.index.filters import matches
 from localrag.library.catalog import Catalog
 from localrag.library.labels import checked_collection, checked_tags
 from localrag.protocols import LLM, Embedder, Library, Reranker
@@ -19,10 +20,11 @@ from localrag.retrieval.hybrid import Retriever
 from localrag.retrieval.planning import Plan, plan
 from localrag.retrieval.reranking import reranked, reranked_k
 from localrag.settings import Settings
-from localrag.types import Answer, Message, Query, Ranking
+from localrag.types import Answer, Document, Message, Query, Ranking
 
 if TYPE_CHECKING:
     from localrag.answering.answer import Answerer
+    from localrag.answering.special import SpecialQuestions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +82,11 @@ class Asking:
         # Here, so that what is wrong fails before the first piece.
         where, judge, asked = self._where(scope), self._judge(rerank), self._query(question, top_k, semantic)
         writer = self._llm if use_llm else None
+        special = self._special.stream(
+            question, documents=lambda: self._documents(where), llm=writer, whole=where is None
+        )
+        if special is not None:
+            return special
         if writer is None:  # quotes take no longer than looking them up
             return self._answers(asked, where, judge, history, use_llm=use_llm)
         names = (str(self._embedder.model), judge.name if judge else "", writer.name)
@@ -135,6 +142,21 @@ class Asking:
     @cached_property
     def _retriever(self) -> Retriever:
         return Retriever(index=self._index, embedder=self._embedder, fusion=self._settings.fusion)
+
+    @cached_property
+    def _special(self) -> SpecialQuestions:
+        from localrag.answering.special import SpecialQuestions  # deferred, as below
+
+        return SpecialQuestions(
+            self._index,
+            counter=wiring.token_counter(),
+            context_tokens=self._settings.context_tokens,
+            failures=self._index.failures,
+        )
+
+    def _documents(self, where: Filter | None) -> list[Document]:
+        """The documents that a question with this filter may be told of."""
+        return [document for document in self._index.documents() if matches(where, document)]
 
     @cached_property
     def _answerer(self) -> Answerer:

@@ -186,7 +186,8 @@ def answer(result: Answer) -> None:
         say(f"{_count(len(result.left_out), 'passage')} did not fit into the prompt (LOCALRAG_CONTEXT_TOKENS).")
     if result.notice:
         say(result.notice)
-    by = f"confidence {result.confidence} · {result.model if result.mode == 'llm' else 'quoted, no model'}"
+    made = "computed, no model" if result.computed else "quoted, no model"
+    by = f"confidence {result.confidence} · {result.model if result.mode == 'llm' else made}"
     kept = " · answered before; --fresh answers anew" if result.cached else ""
     say(f"{'not in your documents' if result.refused else by} · {result.timings.total / 1000:.1f} s{kept}")
 

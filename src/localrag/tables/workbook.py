@@ -91,12 +91,14 @@ class Table:
         if not phrases:
             return found
         wanted = ", ".join(literal(phrase) for phrase in phrases)
-        for column in self.columns:
-            if column.kind == "text":
-                held = quoted(column.name)
-                sql = f"SELECT DISTINCT {held} FROM {quoted(self.name)} WHERE lower({held}) IN ({wanted}) ORDER BY 1"
-                for (value,) in self.query(sql)[1]:
-                    found.setdefault(value.lower(), []).append((column, value))
+        texts = [(number, quoted(column.name)) for number, column in enumerate(self.columns) if column.kind == "text"]
+        selects = [
+            f"SELECT DISTINCT {number}, {name} FROM {quoted(self.name)} WHERE lower({name}) IN ({wanted})"
+            for number, name in texts
+        ]
+        if selects:
+            for number, value in self.query("\nUNION ALL ".join(selects) + "\nORDER BY 1, 2")[1]:
+                found.setdefault(value.lower(), []).append((self.columns[number], value))
         return found
 
 

@@ -55,7 +55,7 @@ def _answer(rag: RAG, answer: Answer, documents: Mapping[DocumentId, Document], 
         st.caption(searched(answer))
     elif rewritten := reworded(answer):
         st.caption(rewritten)
-    if not answer.citations and not answer.refused:
+    if not answer.citations and not answer.refused and not answer.computed:
         st.warning("No passage of your documents supports this answer.", icon=":material/warning:")
     st.markdown(facts(answer))
     _left_out(answer)
@@ -96,6 +96,8 @@ def facts(answer: Answer) -> str:
         parts = [f":{labels.CONFIDENCE_COLOUR[answer.confidence]}-badge[{answer.confidence.capitalize()} confidence]"]
     if answer.mode == "llm" and answer.model:
         parts.append(f":gray-badge[{plain(answer.model)}]")
+    elif answer.computed:
+        parts.append(":gray-badge[Computed, no model]")
     elif not answer.refused:
         parts.append(":gray-badge[Quoted, no model]")
     return f"{' '.join(parts)} :small[{timings(answer)}]"
