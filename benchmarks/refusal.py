@@ -25,7 +25,6 @@ from retrieval import BENCH
 from localrag.answering.evidence import CALIBRATED_MODEL, Evidence, weigh
 
 RESULTS = Path(__file__).parent / "results" / "refusal.json"
-# In other languages only the share that is refused wrongly can be measured: the sets have no others.
 SETS = {"squad2-dev": 10_000, "hotpotqa-mini": 300, "mtrag-un": 300}
 LANGUAGES = {"xquad-de": 200, "xquad-zh": 200}
 BY_MEANING = ("first", "best", "agreement", "cosine")
@@ -68,7 +67,7 @@ def fitted(inputs: Array, answerable: Array) -> Array:
 
 
 def fit(sets: Mapping[str, AnswerSet]) -> None:
-    """Prints the weights of both models."""
+    """Prints the weights with and without cosines."""
     can = [case for found in sets.values() for case in found.answerable[1::2]]
     cannot = [case for found in sets.values() for case in found.removed[1::2]]
     for names in (BY_MEANING, BY_WORDS):
@@ -142,10 +141,12 @@ def main() -> None:
         }
 
     sets = load(SETS)
+    languages = load(LANGUAGES)
     if chosen.fit:
         fit(sets)
+        fit(languages)
         return
-    kept: dict[str, object] = {name: measure(found) for name, found in (sets | load(LANGUAGES)).items()}
+    kept: dict[str, object] = {name: measure(found) for name, found in (sets | languages).items()}
     kept["reliability of the probability, squad2-dev"] = reliability(sets["squad2-dev"])
     print(json.dumps(kept, indent=1))
     RESULTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")

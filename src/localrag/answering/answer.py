@@ -21,6 +21,9 @@ from localrag.errors import BackendError
 from localrag.protocols import LLM, TokenCounter
 from localrag.types import Answer, AnswerMode, ChunkId, Citation, Confidence, Hit, Message, Ranking, Timings
 
+# A reply of which nothing is supported is shown, marked, only where the hits are surely about the question: from here.
+DOUBTED = 0.7
+
 _NO_MODEL = "No language model was used: these are the sentences that fit best, word for word."
 _INSTEAD = "These are the sentences that fit best, word for word."
 _END_OF_THINKING = re.compile(r"</think(?:ing)?>")
@@ -154,7 +157,7 @@ class Answerer:
 
     def _checked(self, asked: _Question, model: str, prompt: Prompt, reply: _Reply, grounded: Grounded) -> Answer:
         notice = self._notice(reply, prompt)
-        if grounded.refused:
+        if grounded.refused or (not grounded.supported and asked.evidence.probability < DOUBTED):
             return self._refusal(
                 asked, mode="llm", model=model, first_ms=reply.first_ms, left_out=prompt.left_out, notice=notice
             )
@@ -196,12 +199,13 @@ class Answerer:
         yield lines[0]
         yield from (f"\n\n{line}" for line in lines[1:])
         citations = tuple(quote(found.passage, found.span, self._page, verified=True) for found in extracts)
-        signals = _signals(asked, [found.passage.hit for found in extracts], _share_verified(citations))
         yield self._finished(
             asked,
             text="\n\n".join(lines),
             citations=citations,
-            confidence=judge_extract(signals),
+            confidence=judge_extract(
+                asked.evidence.probability, verified=any(citation.verified for citation in citations)
+            ),
             mode="extractive",
             notice=notice,
         )
@@ -282,10 +286,6 @@ def _signals(asked: _Question, cited: Sequence[Hit], verified: float) -> Signals
     evidence = weigh(asked.text, cited)
     coverage = evidence.together if evidence.words else 1.0
     return Signals(verified=verified, coverage=coverage, agreement=agreement(cited))
-
-
-def _share_verified(citations: Sequence[Citation]) -> float:
-    return sum(citation.verified for citation in citations) / len(citations)
 
 
 def _since(started: float) -> float:

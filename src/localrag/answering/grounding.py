@@ -99,6 +99,8 @@ class Grounding:
             proof = self._proof(claim, sentence, anchors)
             if not proof and sentence in refusals:
                 continue
+            if not proof and any(claim.repeats_label(source) for source in self._sources):
+                self._uncite(sentence)  # it says nothing that a page could hold
             claims += 1
             citations.extend(self._citations(claim, sentence, proved=bool(proof)))
             if not proof:

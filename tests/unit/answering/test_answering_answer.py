@@ -66,6 +66,25 @@ def test_a_wrong_name_is_unsupported_though_the_other_words_match(ask: Any, mode
     assert answer.wrong == (("Holm",),)
 
 
+def test_what_stands_elsewhere_in_the_passage_is_no_answer(shelf: Any, words: Any, model: Any) -> None:
+    shelf.put("rules.txt", "The hall opens at nine on Monday. Dogs stay outside. A choir sings in the chapel.")
+    question = "When does the hall open?"
+    answers = [
+        Answerer(llm=model(reply), counter=words, page=shelf.page).answer(question, search=shelf.search)
+        for reply in ("At nine on Monday [1].", "In the chapel [1].", "rules.txt [1]")
+    ]
+    assert [bool(answer.unsupported) for answer in answers] == [False, True, True]
+    assert answers[2].citations == ()  # the passage's name is no claim
+
+
+def test_nothing_supported_on_weak_evidence_is_a_refusal(shelf: Any, words: Any, model: Any) -> None:
+    shelf.put("rules.txt", "The hall opens at nine on Monday.")
+    # hall, owner, wife, name: one of four, so -4.89 + (5.32 + 3.11) / 4 = -2.78 and the model is asked (0.058 > 0.05).
+    answerer = Answerer(llm=model("Her name is Ada Moss [1]."), counter=words, page=shelf.page)
+    answer = answerer.answer("What is the name of the wife of the owner of the hall?", search=shelf.search)
+    assert (answer.refused, answer.text, answer.citations) == (True, REFUSAL, ())
+
+
 def test_an_invented_number_is_dropped(ask: Any, model: Any) -> None:
     shown, answer = ask(model("Unused leave expires on 31 March [99]."), "When does leave expire?")
     assert shown == "Unused leave expires on 31 March."
@@ -73,7 +92,7 @@ def test_an_invented_number_is_dropped(ask: Any, model: Any) -> None:
 
 
 def test_an_invented_file_is_dropped(ask: Any, model: Any) -> None:
-    shown, answer = ask(model("The moon is made of cheese [moon.pdf, p.4]."), "What is the vault code made of?")
+    shown, answer = ask(model("The moon is made of cheese [moon.pdf, p.4]."), "What is the vault code of Mira Falk?")
     assert shown == answer.text == "The moon is made of cheese."
     assert answer.citations == ()
     assert answer.unsupported == ("The moon is made of cheese.",)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from localrag.answering.confidence import Signals, agreement, judge, judge_extract
-from localrag.answering.evidence import CALIBRATED_MODEL, weigh
+from localrag.answering.evidence import CALIBRATED_MODEL, is_english, weigh
 from localrag.answering.prompts import REFUSAL
 from localrag.answering.refusal import is_refusal
 
@@ -35,11 +35,10 @@ def test_an_answer_that_was_cut_short_is_at_most_medium() -> None:
     assert judge(Signals(verified=0, coverage=1, agreement=1), complete=False) == "low"
 
 
-def test_quotes_are_at_most_medium() -> None:
-    assert judge_extract(Signals(verified=1, coverage=1, agreement=1)) == "medium"
-    assert judge_extract(Signals(verified=0, coverage=1, agreement=1)) == "low"
-    assert judge_extract(Signals(verified=1, coverage=0.6, agreement=0)) == "medium"
-    assert judge_extract(Signals(verified=1, coverage=0.5, agreement=1)) == "low"
+def test_quotes_are_judged_by_the_evidence() -> None:
+    words = [judge_extract(probability, verified=True) for probability in (0.98, 0.97, 0.7, 0.69)]
+    assert words == ["high", "medium", "medium", "low"]
+    assert judge_extract(1.0, verified=False) == "low"
 
 
 def test_agreement_is_the_share_found_by_both_legs(shelf: Any) -> None:
@@ -71,6 +70,32 @@ def test_cosines_of_the_default_model_count_for_more_than_words(library: Any) ->
     assert (evidence.cosine, evidence.agreement, evidence.by_meaning) == (0.8, 1.0, False)
     # -14.26 + 0.93 * 0 + 4.19 * 2/3 + 1.95 * 1 + 15.63 * 0.8 = 2.9873; 1 / (1 + e^-2.9873) = 0.9520.
     assert evidence.probability == pytest.approx(0.9520, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("question", "english"),
+    [
+        ("Who opened the bridge?", True),
+        ("vacation days 2026", True),  # nothing tells
+        ("Who wrote Die Zeit?", True),  # "die" against "who": no more of the one than of the other
+        ("Wie lange ist die Frist?", False),
+        ("¿Quién abrió el puente?", False),
+        ("请问年假有多少天？", False),
+        ("", True),
+    ],
+)
+def test_the_small_words_tell_the_language(question: str, english: bool) -> None:
+    assert is_english(question) is english
+
+
+def test_other_languages_have_weights_of_their_own(shelf: Any) -> None:
+    shelf.put("vertrag.txt", "Die Frist für die Kündigung beträgt drei Monate.")
+    evidence = weigh("Wie lange ist die Kündigungsfrist laut Frist?", shelf.hits)
+    # lang, die, kundigungsfrist, laut, frist: die and frist stand there.
+    assert (evidence.english, evidence.words, evidence.best) == (False, 5, 0.4)
+    # -3.63 + 1.39 * 0.4 + 7.85 * 0.4 = 0.066; 1 / (1 + e^-0.066) = 0.5165.
+    assert evidence.probability == pytest.approx(0.5165, abs=1e-4)
+    assert evidence.is_worth_quoting
 
 
 def test_another_embedding_model_is_never_refused_by_words(library: Any) -> None:
