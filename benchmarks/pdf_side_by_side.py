@@ -5,7 +5,7 @@
 The document is made of the folder's largest filings, one after the other, cut to --pages, and to 40 pages for the least
 that is split. Wall clock says little on a machine where others work, so the processor seconds are given too, those of
 the parser process and of its copies: `critical` is its own and the copies' by their number, what the wall clock would
-be if every copy had a processor for itself. `machine_ratios` tells how far that is so: plain loops, as many as there are
+be if every copy had a processor for itself. `machine_ratios` tells how far that is so: plain loops, as many as the
 processors, in turn and side by side, timed between the pairs (2.0 on two idle processors, 1.0 where others hold one).
 Figures are kept in `benchmarks/results/pdf_side_by_side.json`.
 """
