@@ -29,12 +29,15 @@ class WeightedList:
     scores: of each id, on the leg's own scale, never rising; only a blend looks at them.
     floor: the score of a chunk that has nothing to do with the query: 0 for BM25. None where there is no such score, as
     with cosines: then the last chunk of the list stands for it.
+    like: another list of the same leg, whose floor, best and lead are taken: for a search within a few files, whose
+    best need not be good.
     """
 
     ids: Sequence[ChunkId]
     weight: float = 1.0
     scores: Sequence[float] = ()
     floor: float | None = None
+    like: WeightedList | None = None
 
     def __post_init__(self) -> None:
         if self.weight < 0:
@@ -75,10 +78,9 @@ def blend(lists: Sequence[WeightedList]) -> list[tuple[ChunkId, float]]:
     Raises:
         ValueError: a list without a score for each of its ids.
     """
-    scaled = [_scaled(ranked) for ranked in lists]
     votes = [
-        replace(ranked, weight=ranked.weight * lead(scores), scores=scores)
-        for ranked, scores in zip(lists, scaled, strict=True)
+        replace(ranked, weight=ranked.weight * lead(_scaled(ranked.like or ranked)), scores=_scaled(ranked))
+        for ranked in lists
     ]
     total = sum(ranked.weight for ranked in votes)
     return _added(votes, lambda ranked: [score / total for score in ranked.scores])
@@ -100,11 +102,12 @@ def lead(scaled: Sequence[float]) -> float:
 def _scaled(ranked: WeightedList) -> list[float]:
     if len(ranked.scores) != len(ranked.ids):
         raise ValueError(f"a blend needs a score for each of the {len(ranked.ids)} ids, found {len(ranked.scores)}")
-    if not ranked.scores:
-        return []
-    high = max(ranked.scores)
-    low = min(ranked.scores) if ranked.floor is None else min(ranked.floor, *ranked.scores)
-    return [(score - low) / (high - low) if high > low else 1.0 for score in ranked.scores]
+    scale = ranked.like or ranked
+    if not ranked.scores or not scale.scores:
+        return [0.0] * len(ranked.ids)
+    high = max(scale.scores)
+    low = min(scale.scores) if scale.floor is None else min(scale.floor, *scale.scores)
+    return [max(score - low, 0.0) / (high - low) if high > low else 1.0 for score in ranked.scores]
 
 
 def _added(

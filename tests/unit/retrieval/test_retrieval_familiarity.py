@@ -19,8 +19,6 @@ def test_words_cut_into_many_pieces_are_foreign() -> None:
     # 6 + 4 pieces of two words: (10 + 2) / (2 + 2) = 3 is past 2.1.
     query = "Donaudampfschifffahrtsgesellschaft Wettbewerbsverbotsklausel"
     assert familiarity(query, PIECES, ENGLISH) == pytest.approx(LEAST)
-        "Donaudampfschifffahrtsgesellschaft Wettbewerbsverbotsklausel", PIECES, ENGLISH
-    ) == pytest.approx(LEAST)
 
 
 def test_between_the_two_it_falls_evenly() -> None:

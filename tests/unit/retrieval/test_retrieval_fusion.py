@@ -68,6 +68,18 @@ def test_a_list_that_knows_its_floor_is_scaled_from_there() -> None:
     assert blend([WeightedList(ids=["a", "b"], scores=[8.0, -2.0], floor=0.0)]) == [("a", 1.0), ("b", 0.0)]
 
 
+def test_a_list_like_another_is_scaled_and_weighed_as_that_one() -> None:
+    everywhere = WeightedList(ids=["a", "b", "c"], scores=[9.0, 7.0, 5.0])  # scaled 1, 1/2, 0; leads by 3/4
+    inside = WeightedList(ids=["b", "d"], scores=[7.0, 4.0], weight=2.0, like=everywhere)
+    # Weights 1 and 2, the same lead: shares of 1/3 and 2/3. "d" is below the last of all and gains nothing.
+    assert blend([everywhere, inside]) == [
+        ("b", pytest.approx(1 / 2 * 1 / 3 + 1 / 2 * 2 / 3)),
+        ("a", pytest.approx(1 / 3)),
+        ("c", 0.0),
+        ("d", 0.0),
+    ]
+
+
 def test_the_leg_that_tells_its_first_from_the_rest_counts_more() -> None:
     decided = WeightedList(ids=["a", "b", "c"], scores=[10.0, 1.0, 0.0])  # leads by 1 - 0.05
     level = WeightedList(ids=["b", "a", "c"], scores=[10.0, 9.0, 0.0])  # leads by 1 - 0.45
