@@ -88,7 +88,10 @@ class Settings(BaseSettings):
     @model_validator(mode="after")
     def _rerank_by_something(self) -> Settings:
         if self.rerank and not self.reranker:
-            raise ValueError("LOCALRAG_RERANK=true needs LOCALRAG_RERANKER: late-interaction, ollama, or a model of `localrag models list`")
+            raise ValueError(
+                "LOCALRAG_RERANK=true needs LOCALRAG_RERANKER: late-interaction, ollama, or a model of "
+                "`localrag models list`"
+            )
         return self
 
     @property

@@ -92,11 +92,13 @@ def recall(store: AnswerStore, key: str) -> Answer | None:
 def remembered(stream: Iterator[str | Answer], store: AnswerStore, key: str, *, change: int) -> Iterator[str | Answer]:
     """The stream; its answer is kept, unless something went wrong on the way to it (it then has a notice).
 
+    Nor is a refusal that asked no model: it takes no time, and a question about what was deleted leaves no trace.
+
     Args:
         change: the store's change counter before anything was searched.
     """
     for item in stream:
-        if isinstance(item, Answer) and not item.notice:
+        if isinstance(item, Answer) and not item.notice and item.timings.first_token is not None:
             _keep(item, store, key, change)
         yield item
 
