@@ -37,8 +37,8 @@ def take_turns(rankings: Sequence[Ranking], *, query: str, limit: int) -> Rankin
     things: each is heard, however many passages speak of one of them.
 
     A hit keeps the score and leg ranks that it had where it was taken from; a chunk, and a text, counts once.
-    Of two SQuAD questions in one, both paragraphs are among eight for 92%; where scores add up, for 87%
-    (benchmarks/compound.py).
+    Of two SQuAD questions in one, both paragraphs are among eight for 92% (benchmarks/compound.py);
+    in a trial where scores add up, for 87%.
     """
     rounds = zip_longest(*(ranking.hits for ranking in rankings))
     return _merged(rankings, query, (hit for taken in rounds for hit in taken if hit is not None), limit)
