@@ -11,8 +11,8 @@ from localrag.types import Message
 QUESTION_TERMS = 12
 ANSWER_TERMS = 6
 """How many words the last question and the answer to it lend. More of the answer drowns the question, none loses what
-only the answer named: in a trial on the even turns of mtrag-un, recall@5 was .906 with 12 and 0, .930 with 12 and 6, .923
-with 12 and 24."""
+only the answer named: in a trial on the even turns of mtrag-un, recall@5 was .906 with 12 and 0, .930 with 12 and 6,
+.923 with 12 and 24."""
 FEW_WORDS = 2
 """Up to so many content words are too few to be a whole question."""
 
