@@ -1,4 +1,4 @@
-"""Ways to fuse the two legs, on the same candidates: RRF by its constant and by how ties go, and score blends.
+"""Ways to fuse the two legs, on the same candidates: RRF by its constant and how ties go, and score blends by parts.
 
     python benchmarks/fusion.py [--sets squad2-dev cranfield] [--bench FOLDER] [--cache FILE]
 
@@ -26,17 +26,32 @@ from localrag.evaluation.metrics import DEPTH, means, paired_p_value, score
 from localrag.library.embedding_queue import EmbeddingQueue
 from localrag.parsing.isolated import IsolatedParser
 from localrag.parsing.source import Limits
-from localrag.protocols import Embedder
+from localrag.protocols import Embedder, Tokenizer
+from localrag.retrieval.familiarity import familiarity
+from localrag.retrieval.fusion import KEYWORD_SHARE, WeightedList
+from localrag.retrieval.fusion import blend as weighed
 from localrag.settings import Settings, load_settings
 from localrag.types import ChunkId, ScoredChunk
 
 RESULTS = Path(__file__).parent / "results" / "fusion.json"
-SETS = ("squad2-dev", "cranfield", "hotpotqa-mini", "musique-mini", "mtrag-un")
+SETS = (
+    "squad2-dev",
+    "cranfield",
+    "hotpotqa-mini",
+    "musique-mini",
+    "mtrag-un",
+    "xquad-de",
+    "xquad-zh",
+    "financebench-pages",
+)
 CANDIDATES = 40
+MEASURES = ("ndcg@10", "recall@5", "recall@10", "hit@1", "hit@5")
+MODEL = "bge-small-en-v1.5"
 
 Leg = Sequence[tuple[ChunkId, float]]
 Scores = dict[ChunkId, float]
-Fusion = Callable[[Leg, Leg], list[ChunkId]]
+Fusion = Callable[[str, Leg, Leg], list[ChunkId]]
+"""(query, keyword leg, vector leg) -> chunks, best first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +94,7 @@ def _leg(found: Sequence[ScoredChunk] | None) -> Leg:
 def rrf(k: int, *, semantic: float = 0.5, keyword_ties: bool = False) -> Fusion:
     """Weighted reciprocal ranks; ties by keyword rank, or by id alone."""
 
-    def order(lexical: Leg, vector: Leg) -> list[ChunkId]:
+    def order(query: str, lexical: Leg, vector: Leg) -> list[ChunkId]:
         scores: Scores = {}
         for leg, weight in ((lexical, 2 * (1 - semantic)), (vector, 2 * semantic)):
             for rank, (chunk, _) in enumerate(leg, start=1):
@@ -91,13 +106,18 @@ def rrf(k: int, *, semantic: float = 0.5, keyword_ties: bool = False) -> Fusion:
     return order
 
 
-def blend(share: float) -> Fusion:
-    """Each leg's scores scaled to 0..1 over its candidates, `share` of the vector leg's and the rest of the other's."""
+def blend(share: float, *, from_zero: bool = False, tokenizer: Tokenizer | None = None) -> Fusion:
+    """Each leg's scores scaled to 0..1 over its candidates, `share` of the vector leg's and the rest of the other's.
 
-    def order(lexical: Leg, vector: Leg) -> list[ChunkId]:
+    from_zero: BM25 is scaled from 0, not from the last candidate. tokenizer: weighs vectors by the query's language.
+    """
+
+    def order(query: str, lexical: Leg, vector: Leg) -> list[ChunkId]:
+        known = familiarity(query, tokenizer, MODEL) if tokenizer else 1.0
         scores: Scores = {}
-        for leg, weight in ((lexical, 1 - share), (vector, share)):
-            low, span = (leg[-1][1], leg[0][1] - leg[-1][1]) if leg else (0.0, 0.0)
+        for leg, weight, floor in ((lexical, 1 - share, 0.0 if from_zero else None), (vector, known * share, None)):
+            low = 0.0 if not leg else leg[-1][1] if floor is None else floor
+            span = leg[0][1] - low if leg else 0.0
             for chunk, value in leg:
                 scores[chunk] = scores.get(chunk, 0.0) + weight * ((value - low) / span if span else 1.0)
         return sorted(scores, key=lambda chunk: (-round(scores[chunk], 12), chunk))
@@ -105,14 +125,32 @@ def blend(share: float) -> Fusion:
     return order
 
 
-FUSIONS: dict[str, Fusion] = {
-    "keyword alone": rrf(60, semantic=0.0),
-    "vector alone": rrf(60, semantic=1.0),
-    **{f"RRF k={k}": rrf(k) for k in (60, 30, 20, 10, 5, 2)},
-    **{f"RRF k={k}, keyword wins ties": rrf(k, keyword_ties=True) for k in (60, 20, 10, 5)},
-    **{f"RRF k={k}, semantic 0.4": rrf(k, semantic=0.4) for k in (60, 10)},
-    **{f"min-max blend {share}": blend(share) for share in (0.4, 0.5, 0.6)},
-}
+def shipped(tokenizer: Tokenizer, share: float = KEYWORD_SHARE) -> Fusion:
+    """The default as `Retriever` makes it: both of the above, and each leg by its lead; `share` of the keyword leg."""
+
+    def order(query: str, lexical: Leg, vector: Leg) -> list[ChunkId]:
+        lists = [_list(lexical, share, 0.0), _list(vector, familiarity(query, tokenizer, MODEL), None)]
+        return [chunk for chunk, _ in weighed(lists)]
+
+    return order
+
+
+def _list(leg: Leg, weight: float, floor: float | None) -> WeightedList:
+    return WeightedList(ids=[c for c, _ in leg], scores=[s for _, s in leg], weight=weight, floor=floor)
+
+
+def fusions(tokenizer: Tokenizer) -> dict[str, Fusion]:
+    """Every way that is compared, by its name in the table."""
+    return {
+        "keyword alone": rrf(60, semantic=0.0),
+        "vector alone": rrf(60, semantic=1.0),
+        **{f"RRF k={k}": rrf(k) for k in (60, 10)},
+        **{f"RRF k={k}, keyword wins ties": rrf(k, keyword_ties=True) for k in (60, 10)},
+        **{f"min-max blend {share}": blend(share) for share in (0.4, 0.5, 0.6)},
+        "blend 0.5, BM25 from zero": blend(0.5, from_zero=True),
+        "and by language": blend(0.5, from_zero=True, tokenizer=tokenizer),
+        **{f"and by lead, keyword share {share}": shipped(tokenizer, share) for share in (1.0, 1.1, 1.2, 1.3)},
+    }
 
 
 def ranked(order: Sequence[ChunkId], candidates: Candidates) -> list[EntryId]:
@@ -126,18 +164,24 @@ def ranked(order: Sequence[ChunkId], candidates: Candidates) -> list[EntryId]:
     return list(entries)[:DEPTH]
 
 
-def compare(candidates: Candidates) -> dict[str, dict[str, float]]:
+def compare(candidates: Candidates, ways: Mapping[str, Fusion]) -> dict[str, dict[str, float]]:
     """Measures of every fusion, with p against the better leg."""
     qrels = candidates.dataset.qrels
     by_query = {
-        name: score({query: ranked(fuse(*legs), candidates) for query, legs in candidates.legs.items()}, qrels)
-        for name, fuse in FUSIONS.items()
+        name: score(
+            {
+                query: ranked(fuse(candidates.dataset.queries[query], *legs), candidates)
+                for query, legs in candidates.legs.items()
+            },
+            qrels,
+        )
+        for name, fuse in ways.items()
     }
     found = {name: means(scores) for name, scores in by_query.items()}
     leg = max(("keyword alone", "vector alone"), key=lambda name: found[name]["ndcg@10"])
     best = list(by_query[leg]["ndcg@10"].values())
     return {
-        name: {measure: round(measures[measure], 4) for measure in ("ndcg@10", "recall@5", "recall@10", "hit@1")}
+        name: {measure: round(measures[measure], 4) for measure in MEASURES}
         | {"p": round(paired_p_value(list(by_query[name]["ndcg@10"].values()), best), 4)}
         for name, measures in found.items()
     }
@@ -146,8 +190,10 @@ def compare(candidates: Candidates) -> dict[str, dict[str, float]]:
 def table(kept: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
     """nDCG@10 (p) as Markdown, a row for each fusion and a column for each set."""
     lines = [f"| fusion | {' | '.join(kept)} |", f"|{'---|' * (len(kept) + 1)}"]
-    for name in FUSIONS:
-        cells = (f"{rows[name]['ndcg@10']:.4f} ({rows[name]['p']:.3f})" for rows in kept.values())
+    for name in dict.fromkeys(name for rows in kept.values() for name in rows):
+        cells = (
+            f"{rows[name]['ndcg@10']:.4f} ({rows[name]['p']:.3f})" if name in rows else "" for rows in kept.values()
+        )
         lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
@@ -163,7 +209,7 @@ def main() -> None:
     embedder = CachedEmbedder(create_embedder(settings.embedding_model, models_dir=models), chosen.cache)
     kept = json.loads(RESULTS.read_text("utf-8")) if RESULTS.is_file() else {}
     for name in chosen.sets:
-        kept[name] = compare(collect(chosen.bench / name, settings, embedder))
+        kept[name] = compare(collect(chosen.bench / name, settings, embedder), fusions(embedder.tokenizer))
         RESULTS.parent.mkdir(parents=True, exist_ok=True)
         RESULTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
         print(name, flush=True)
