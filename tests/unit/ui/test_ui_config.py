@@ -46,7 +46,7 @@ def test_no_page_has_an_icon_that_the_browser_would_fetch() -> None:
 
 
 def test_pages_hold_no_logic() -> None:
-    assert [page.name for page in PAGES] == ["Welcome.py", "1_Upload_Documents.py", "2_Chat.py"]
+    assert [page.name for page in PAGES] == ["Welcome.py", "1_Upload_Documents.py", "2_Chat.py", "3_Evaluate.py"]
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
         assert len(text.splitlines()) <= 20
