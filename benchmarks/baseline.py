@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import tempfile
 from pathlib import Path
 
 import numpy as np
 from fusion import SETS, Fusion, collect, ranked, rrf, shipped
 from retrieval import BENCH
-from vector_cache import CachedEmbedder
+from vector_cache import CACHE, remembered
 
-from localrag.embedding.registry import create_embedder
 from localrag.evaluation.metrics import Scores, means, paired_p_value, score
 from localrag.protocols import Embedder
 from localrag.settings import Settings, load_settings
@@ -54,11 +52,10 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--sets", nargs="+", default=SETS)
     options.add_argument("--bench", type=Path, default=BENCH)
-    options.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "localrag-bench" / "vectors.db")
+    options.add_argument("--cache", type=Path, default=CACHE)
     chosen = options.parse_args()
     settings = load_settings()
-    models = settings.data_dir / "models"
-    embedder = CachedEmbedder(create_embedder(settings.embedding_model, models_dir=models), chosen.cache)
+    embedder = remembered(settings, chosen.cache)
     kept = json.loads(RESULTS.read_text("utf-8")) if RESULTS.is_file() else {}
     for name in chosen.sets:
         kept[name] = compare(chosen.bench / name, settings, embedder)

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import tempfile
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from retrieval import BENCH, run
-from vector_cache import CachedEmbedder
+from vector_cache import CACHE, CachedEmbedder
 
 from localrag.embedding.registry import create_embedder
 from localrag.protocols import Embedder, Tokenizer, Vectors
@@ -83,7 +82,7 @@ def main() -> None:
     options.add_argument("--tokens", nargs="+", type=int, default=TOKENS)
     options.add_argument("--overlap", type=float, default=0.125, help="share of the tokens; 32 of 256")
     options.add_argument("--bench", type=Path, default=BENCH)
-    options.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "localrag-bench" / "vectors.db")
+    options.add_argument("--cache", type=Path, default=CACHE)
     options.add_argument("--lexical-only", action="store_true")
     chosen = options.parse_args()
     for name in chosen.sets:

@@ -11,16 +11,14 @@ from __future__ import annotations
 import argparse
 import json
 import random
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from followups import Searched, compared, fill
 from retrieval import BENCH, open_index
-from vector_cache import CachedEmbedder
+from vector_cache import CACHE, remembered
 
-from localrag.embedding.registry import create_embedder
 from localrag.evaluation.beir import BeirDataset, QueryId, load_dataset
 from localrag.retrieval.compound import parts
 from localrag.retrieval.planning import plan
@@ -74,11 +72,10 @@ def cut(dataset: BeirDataset) -> list[QueryId]:
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--bench", type=Path, default=BENCH)
-    options.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "localrag-bench" / "vectors.db")
+    options.add_argument("--cache", type=Path, default=CACHE)
     chosen = options.parse_args()
     settings = load_settings()
-    models = settings.data_dir / "models"
-    embedder = CachedEmbedder(create_embedder(settings.embedding_model, models_dir=models), chosen.cache)
+    embedder = remembered(settings, chosen.cache)
     sets = {name: load_dataset(chosen.bench / name) for name in COUNTED}
     kept: dict[str, Mapping[str, object]] = {
         "cut": {name: {"questions": len(found.queries), "cut": len(cut(found))} for name, found in sets.items()}

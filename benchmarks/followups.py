@@ -12,16 +12,14 @@ from __future__ import annotations
 import argparse
 import json
 import random
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from retrieval import BENCH, open_index
-from vector_cache import CachedEmbedder
+from vector_cache import CACHE, remembered
 
 from localrag.chunking.split import Chunker
-from localrag.embedding.registry import create_embedder
 from localrag.evaluation.beir import BeirDataset, EntryId, QueryId, load_dataset
 from localrag.evaluation.corpus import corpus_files
 from localrag.evaluation.metrics import DEPTH, means, paired_p_value, score
@@ -135,11 +133,10 @@ def switches(searched: Searched) -> dict[str, dict[str, float]]:
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--bench", type=Path, default=BENCH)
-    options.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "localrag-bench" / "vectors.db")
+    options.add_argument("--cache", type=Path, default=CACHE)
     chosen = options.parse_args()
     settings = load_settings()
-    models = settings.data_dir / "models"
-    embedder = CachedEmbedder(create_embedder(settings.embedding_model, models_dir=models), chosen.cache)
+    embedder = remembered(settings, chosen.cache)
     parts: dict[str, Callable[[Searched], dict[str, dict[str, float]]]] = {
         "mtrag-un": conversations,
         "squad2-dev": switches,

@@ -10,16 +10,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from retrieval import BENCH, open_index
-from vector_cache import CachedEmbedder
+from retrieval import BENCH, SETS, open_index
+from vector_cache import CACHE, remembered
 
 from localrag.chunking.split import Chunker
-from localrag.embedding.registry import create_embedder
 from localrag.evaluation.beir import BeirDataset, EntryId, load_dataset
 from localrag.evaluation.corpus import corpus_files
 from localrag.evaluation.metrics import DEPTH, means, paired_p_value, score
@@ -34,16 +32,6 @@ from localrag.settings import Settings, load_settings
 from localrag.types import ChunkId, ScoredChunk
 
 RESULTS = Path(__file__).parent / "results" / "fusion.json"
-SETS = (
-    "squad2-dev",
-    "cranfield",
-    "hotpotqa-mini",
-    "musique-mini",
-    "mtrag-un",
-    "xquad-de",
-    "xquad-zh",
-    "financebench-pages",
-)
 CANDIDATES = 40
 MEASURES = ("ndcg@10", "recall@5", "recall@10", "hit@1", "hit@5")
 MODEL = "bge-small-en-v1.5"
@@ -202,11 +190,10 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--sets", nargs="+", default=SETS)
     options.add_argument("--bench", type=Path, default=BENCH)
-    options.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "localrag-bench" / "vectors.db")
+    options.add_argument("--cache", type=Path, default=CACHE)
     chosen = options.parse_args()
     settings = load_settings()
-    models = settings.data_dir / "models"
-    embedder = CachedEmbedder(create_embedder(settings.embedding_model, models_dir=models), chosen.cache)
+    embedder = remembered(settings, chosen.cache)
     kept = json.loads(RESULTS.read_text("utf-8")) if RESULTS.is_file() else {}
     for name in chosen.sets:
         kept[name] = compare(collect(chosen.bench / name, settings, embedder), fusions(embedder.tokenizer))

@@ -19,9 +19,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from vector_cache import CachedEmbedder
+from vector_cache import CACHE, remembered
 
-from localrag.embedding.registry import create_embedder
 from localrag.evaluation.beir import BeirDataset, load_dataset
 from localrag.evaluation.metrics import means, score
 from localrag.index.opensearch import OpenSearchIndex
@@ -170,12 +169,11 @@ def main() -> None:
     options.add_argument("--sets", nargs="+", default=["squad2-dev", "cranfield"])
     options.add_argument("--bench", type=Path, default=BENCH)
     options.add_argument("--url", default="http://127.0.0.1:9200")
-    options.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "localrag-bench" / "vectors.db")
+    options.add_argument("--cache", type=Path, default=CACHE)
     chosen = options.parse_args()
     kept = json.loads(RESULTS.read_text("utf-8")) if RESULTS.is_file() else {}
     settings = load_settings()
-    models = settings.data_dir / "models"
-    embedder = CachedEmbedder(create_embedder(settings.embedding_model, models_dir=models), chosen.cache)
+    embedder = remembered(settings, chosen.cache)
     for name in chosen.sets:
         print(name, flush=True)
         with both(embedder, chosen.url, "agreement") as (embedded, opensearch):

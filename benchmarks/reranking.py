@@ -28,9 +28,8 @@ import onnxruntime
 from fusion import Candidates, collect, ranked
 from retrieval import BENCH
 from tokenizers import Tokenizer
-from vector_cache import CachedEmbedder
+from vector_cache import CACHE, remembered
 
-from localrag.embedding.registry import create_embedder
 from localrag.embedding.spec import SHIPPED
 from localrag.evaluation.metrics import means, paired_p_value, score
 from localrag.retrieval.fusion import Fusion, WeightedList, fuse
@@ -191,12 +190,11 @@ def main() -> None:
     options.add_argument("--sets", nargs="+", default=SETS)
     options.add_argument("--queries", type=int, default=QUERIES)
     options.add_argument("--bench", type=Path, default=BENCH)
-    options.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "localrag-bench" / "vectors.db")
+    options.add_argument("--cache", type=Path, default=CACHE)
     options.add_argument("--states", type=Path, default=Path(tempfile.gettempdir()) / "localrag-bench" / "states.db")
     chosen = options.parse_args()
     settings = load_settings()
-    models = settings.data_dir / "models"
-    embedder = CachedEmbedder(create_embedder(settings.embedding_model, models_dir=models), chosen.cache)
+    embedder = remembered(settings, chosen.cache)
     kept = json.loads(RESULTS.read_text("utf-8")) if RESULTS.is_file() else {}
     for name in chosen.sets:
         candidates = collect(chosen.bench / name, settings, embedder)

@@ -18,10 +18,9 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from vector_cache import CachedEmbedder
+from vector_cache import CACHE, remembered
 
 from localrag.chunking.split import Chunker
-from localrag.embedding.registry import create_embedder
 from localrag.evaluation.beir import load_dataset
 from localrag.evaluation.benchmark import Evaluation, Progress, evaluate
 from localrag.evaluation.runs import as_run
@@ -140,14 +139,13 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--sets", nargs="+", default=SETS)
     options.add_argument("--bench", type=Path, default=BENCH)
-    options.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "localrag-bench" / "vectors.db")
+    options.add_argument("--cache", type=Path, default=CACHE)
     options.add_argument("--no-titles", action="store_true", help="leave titles out; nothing is kept")
     options.add_argument("--runs", action="store_true", help="measure the whole slider too, and keep each run")
     chosen = options.parse_args()
     kept = json.loads(RESULTS.read_text("utf-8")) if RESULTS.is_file() else {}
     settings = load_settings()
-    models = settings.data_dir / "models"
-    embedder = CachedEmbedder(create_embedder(settings.embedding_model, models_dir=models), chosen.cache)
+    embedder = remembered(settings, chosen.cache)
     evaluations = []
     for name in chosen.sets:
         print(name, flush=True)

@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
+from localrag.embedding.registry import create_embedder
 from localrag.protocols import Embedder, Tokenizer, Vectors
+from localrag.settings import Settings
 from localrag.types import EmbeddingModel
+
+CACHE = Path(tempfile.gettempdir()) / "localrag-bench" / "vectors.db"
+
+
+def remembered(settings: Settings, path: Path = CACHE) -> CachedEmbedder:
+    """The embedder that the settings name, over the cache at this path."""
+    models = settings.data_dir / "models"
+    return CachedEmbedder(create_embedder(settings.embedding_model, models_dir=models), path)
 
 
 class CachedEmbedder:
