@@ -15,6 +15,9 @@ RRF_K = 10
 10 is better on squad2-dev (nDCG@10 .898 against .891) and no worse on cranfield (benchmarks/fusion.py)."""
 
 LEAD_DEPTH = 10
+SCALE_DEPTH = 40
+"""A list without a floor is scaled from its 40th score: not from its last, for then how many hits are asked for would
+decide which of them comes first."""
 LEAST_LEAD = 0.05
 """A list whose first ten are level still votes."""
 KEYWORD_SHARE = 1.2
@@ -28,7 +31,7 @@ class WeightedList:
 
     scores: of each id, on the leg's own scale, never rising; only a blend looks at them.
     floor: the score of a chunk that has nothing to do with the query: 0 for BM25. None where there is no such score, as
-    with cosines: then the last chunk of the list stands for it.
+    with cosines: then the 40th chunk of the list stands for it, or the last of a shorter one.
     like: another list of the same leg, whose floor, best and lead are taken: for a search within a few files, whose
     best need not be good.
     """
@@ -106,7 +109,7 @@ def _scaled(ranked: WeightedList) -> list[float]:
     if not ranked.scores or not scale.scores:
         return [0.0] * len(ranked.ids)
     high = max(scale.scores)
-    low = min(scale.scores) if scale.floor is None else min(scale.floor, *scale.scores)
+    low = min(scale.scores[:SCALE_DEPTH]) if scale.floor is None else min(scale.floor, *scale.scores)
     return [max(score - low, 0.0) / (high - low) if high > low else 1.0 for score in ranked.scores]
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from localrag.filters import DocumentIn, Filter, all_of
 from localrag.protocols import Embedder, SearchIndex, Vectors
 from localrag.retrieval.familiarity import familiarity
-from localrag.retrieval.fusion import KEYWORD_SHARE, Fusion, WeightedList, fuse, leg_weights
+from localrag.retrieval.fusion import KEYWORD_SHARE, SCALE_DEPTH, Fusion, WeightedList, fuse, leg_weights
 from localrag.retrieval.naming import HintedNames, documents_named
 from localrag.types import ChunkId, Document, DocumentId, Hit, LegResults, Query, Ranking, ScoredChunk
 
@@ -38,8 +38,8 @@ class _Names:
 
 
 def candidates_k(top_k: int) -> int:
-    """How many candidates each leg fetches before fusion."""
-    return max(4 * top_k, 20)
+    """How many candidates each leg fetches before fusion: enough for every `top_k` up to 10 to see the same ones."""
+    return max(4 * top_k, SCALE_DEPTH)
 
 
 class Retriever:

@@ -68,6 +68,14 @@ def test_a_list_that_knows_its_floor_is_scaled_from_there() -> None:
     assert blend([WeightedList(ids=["a", "b"], scores=[8.0, -2.0], floor=0.0)]) == [("a", 1.0), ("b", 0.0)]
 
 
+def test_how_many_candidates_there_are_changes_no_score() -> None:
+    scores = [1.0 - rank / 100 for rank in range(80)]
+    names = [f"c{rank}" for rank in range(80)]
+    short, long = (WeightedList(ids=names[:depth], scores=scores[:depth]) for depth in (40, 80))
+    assert blend([long])[:40] == blend([short])
+    assert {score for _, score in blend([long])[40:]} == {0.0}
+
+
 def test_a_list_like_another_is_scaled_and_weighed_as_that_one() -> None:
     everywhere = WeightedList(ids=["a", "b", "c"], scores=[9.0, 7.0, 5.0])  # scaled 1, 1/2, 0; leads by 3/4
     inside = WeightedList(ids=["b", "d"], scores=[7.0, 4.0], weight=2.0, like=everywhere)
