@@ -144,7 +144,7 @@ class Answerer:
         grammar = Grammar([passage.marker for passage in prompt.passages])
         reply = _Reply()
         yield from _shown(llm, prompt, LiveText(grammar), reply, asked.started)
-        text = _END_OF_THINKING.split(reply.text)[-1].strip()
+        text = prompt.without_titles(_END_OF_THINKING.split(reply.text)[-1]).strip()
         if has_words(text):
             grounded = Grounding(asked.text, prompt.passages, grammar, self._page).ground(text)
             yield self._checked(asked, llm.name, prompt, reply, grounded)

@@ -51,6 +51,12 @@ class Prompt:
     left_out: tuple[ChunkId, ...]
     generation: Generation
 
+    def without_titles(self, reply: str) -> str:
+        """The reply without the titles that its passages have here: small models copy them, and they claim nothing."""
+        for passage in self.passages:
+            reply = re.sub(rf"{re.escape(_title(passage))}:?\s*", "", reply)
+        return reply
+
 
 class PromptBuilder:
     """Builds prompts that fit a budget.
@@ -150,7 +156,11 @@ def _rendered(passage: Passage, fence: str) -> str:
     text = without_control_tokens(passage.text)
     if fence:  # random, so a document cannot hold it on purpose; this keeps the promise even so
         text = text.replace(fence, "")
-    return f"Passage {passage.number} ({without_control_tokens(passage.label)}):\n{text}"
+    return f"{_title(passage)}:\n{text}"
+
+
+def _title(passage: Passage) -> str:
+    return f"Passage {passage.number} ({without_control_tokens(passage.label)})"
 
 
 def _without_citations(message: Message) -> str:

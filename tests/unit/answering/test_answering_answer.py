@@ -85,6 +85,18 @@ def test_nothing_supported_on_weak_evidence_is_a_refusal(shelf: Any, words: Any,
     assert (answer.refused, answer.text, answer.citations) == (True, REFUSAL, ())
 
 
+def test_a_copied_passage_title_is_no_claim(ask: Any, model: Any) -> None:
+    probe = model("")
+    ask(probe, "What is the vault code of Mira Falk?")
+    sent = probe.sent[0][0][-1].content
+    title = next(line for line in sent.splitlines() if line.startswith("Passage 2 ("))
+    for copied in (title, title.removesuffix(":")):
+        _, answer = ask(model(f"[2] {copied} The vault code is 7316."), "What is the vault code of Mira Falk?")
+        assert "Passage" not in answer.text
+        assert answer.unsupported == ()
+        assert [citation.verified for citation in answer.citations] == [True]
+
+
 def test_an_invented_number_is_dropped(ask: Any, model: Any) -> None:
     shown, answer = ask(model("Unused leave expires on 31 March [99]."), "When does leave expire?")
     assert shown == "Unused leave expires on 31 March."
