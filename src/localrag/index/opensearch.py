@@ -71,7 +71,8 @@ class OpenSearchIndex(Kept, AnswersInMemory):
         self._header = header
         self._copies = copies
         self._state = State(http, names)
-        super().__init__(Notes(http, names, self._state.settled), clock)
+        Kept.__init__(self, Notes(http, names, self._state.settled), clock)
+        AnswersInMemory.__init__(self)
         self._reads = Reads(http, names, self._state)
         self._writes = Writes(
             http, names, self._state, self._reads, published=self._published, require_epoch=self._require_epoch
